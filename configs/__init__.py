@@ -1,0 +1,1 @@
+"""Sweeps, spec sheets and limits shipped with ert."""

@@ -1,0 +1,96 @@
+"""The command line: the only place where an error becomes an exit code.
+
+Commands are imported when they are called, so that ``ert --help`` stays fast; one line each in COMMANDS.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+from ert import __version__
+from ert.errors import ErtError
+
+# name -> (module:function, the line shown in `ert --help`)
+COMMANDS: dict[str, tuple[str, str]] = {
+    "devices": ("ert.cli.devices:devices", "List every device ert could sweep."),
+    "sweep": ("ert.cli.sweep:sweep", "Measure a device and write its ceilings."),
+    "show": ("ert.cli.show:show", "Print the table of a ceilings file again."),
+    "fit": ("ert.cli.fit:fit", "Fit levels and ceilings to a file of measured points."),
+    "plot": ("ert.cli.plot:plot", "Draw the roofline of a ceilings file."),
+    "kernels": ("ert.cli.kernels:kernels", "List the kernels, or verify them against compiled code."),
+    "doctor": ("ert.cli.doctor:doctor", "Say what is installed, what is missing and what disturbs the machine."),
+}
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands' names and help, and imports one only when it runs."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        module, _, name = COMMANDS[cmd_name][0].partition(":")
+        command: click.Command = getattr(importlib.import_module(module), name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS:
+            from difflib import get_close_matches  # noqa: PLC0415  (only when the name is wrong)
+
+            near = get_close_matches(args[0], COMMANDS, n=1)
+            hint = f" Did you mean '{near[0]}'?" if near else ""
+            raise click.UsageError(f"No such command '{args[0]}'.{hint} `ert --help` lists them.", ctx)
+        return super().resolve_command(ctx, args)
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
+@click.version_option(__version__, prog_name="ert")
+def cli() -> None:
+    """Measure the roofline a machine really reaches, and judge everything else against it.
+
+    \b
+    Example:
+      ert sweep                 measure the first usable device
+      ert show results/cpu/latest.json
+    """
+
+
+def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:
+    """Run a click command; every outcome becomes an exit code and at most one message on stderr."""
+    try:
+        command(args=arguments, prog_name="ert", standalone_mode=False)
+    except click.exceptions.Exit as done:
+        return done.exit_code
+    except click.ClickException as error:
+        error.show()
+        return error.exit_code
+    except ErtError as error:
+        click.echo(f"Error: {error}", err=True)
+        return 1
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("Interrupted.", err=True)
+        return 130
+    except BrokenPipeError:
+        # The reader of stdout left (`ert show | head`): no error of ours, and nothing left to flush into.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        click.echo(f"Error: {error.filename or 'file'}: {error.strerror}.", err=True)
+        return 1
+    return 0
+
+
+def main() -> None:
+    sys.exit(run(cli))

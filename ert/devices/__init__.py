@@ -1,0 +1,3 @@
+"""The kinds of device: one line each."""
+
+from __future__ import annotations

@@ -1,0 +1,110 @@
+"""What a device must do for the engine: say what it is, prepare a kernel, take one sample.
+
+The engine knows nothing else about a device. A new kind of device is one module beside this
+one and one line in ``ert.devices.BACKENDS``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from ert.kernels import Kernel
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+
+
+@dataclass(frozen=True, slots=True)
+class LevelFacts:
+    """One memory level as driver or OS reports it, for the whole device (sum over the cores in use).
+
+    capacity_bytes  None where nobody says; a curve then decides alone
+    """
+
+    name: str
+    capacity_bytes: int | None
+    source: str
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """What one point asks of a device.
+
+    level              the level the working set aims at; None for a point of a working-set curve or in registers
+    working_set_bytes  over all arrays and the whole device; None for kernels in registers
+    parameters         values of the -D parameters the kernel's facts header names
+    """
+
+    kernel: Kernel
+    precision: str
+    level: str | None = None
+    working_set_bytes: int | None = None
+    parameters: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One timed run of ``repeats`` repeats.
+
+    time_s     on the device's own clock, first start to last stop
+    clock_hz   core clock beside the sample, None if it cannot be known
+    throttled  reason words of the device while it ran; empty if none
+    """
+
+    time_s: float
+    clock_hz: float | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    throttled: tuple[str, ...] = ()
+
+
+class Prepared(Protocol):
+    """A compiled, checked and verified kernel with its buffers, ready to be timed.
+
+    working_set_bytes  what it really touches (rounded to whole trips), None in registers
+    """
+
+    working_set_bytes: int | None
+    flops_per_repeat: float
+    bytes_per_repeat: float
+
+    def sample(self, repeats: int) -> Sample:
+        """Run ``repeats`` repeats and time them; raises MeasurementError if what ran is not what was asked."""
+        ...
+
+    def warm_up(self) -> None:
+        """Bring the working set to where its level is (one whole pass at least)."""
+        ...
+
+    def close(self) -> None: ...
+
+
+class Device(Protocol):
+    """id: ``cpu``, ``cuda:0``; kind: ``cpu``, ``cuda``."""
+
+    id: str
+    kind: str
+
+    def facts(self) -> dict[str, Json]:
+        """The ``device`` object of the ceilings file."""
+        ...
+
+    def environment(self) -> dict[str, Json]:
+        """What of the surroundings the numbers depend on: compiler, governor, huge pages, driver, ..."""
+        ...
+
+    def levels(self) -> Sequence[LevelFacts]:
+        """Fast to slow; the last is DRAM with the memory a sweep may take."""
+        ...
+
+    def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
+        """None if this device can run the kernel at this precision."""
+        ...
+
+    def prepare(self, task: Task) -> Prepared:
+        """Compile (cached), check, verify and load. Raises KernelError, UnsupportedError, DeviceError."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,1 @@
+"""Writers for other tools, one file per format."""

@@ -1,0 +1,1 @@
+"""The first fit and the good one: pure functions on arrays."""

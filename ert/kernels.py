@@ -1,0 +1,228 @@
+"""The kernel catalogue, read from the facts headers of the kernel files.
+
+A kernel file starts with a comment ``/*ert`` ... ``*/`` that holds TOML: what the kernel measures,
+its parameters (each a -D macro), and what one trip of its hot loop does. That header is the only
+home of these facts; ``ert kernels --verify`` compares them with the compiled code.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+import operator
+import re
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from importlib.resources.abc import Traversable
+from itertools import product
+from typing import Literal
+
+from ert.errors import KernelError
+from ert.levels import LEVELS
+from ert.precisions import PRECISIONS
+
+DeviceKind = Literal["cpu", "cuda"]
+Measures = Literal["bandwidth", "compute", "mixed", "latency", "launch"]
+
+SOURCES: dict[str, tuple[str, str]] = {"cpu": ("kernels_cpu", ".c"), "cuda": ("kernels_cu", ".cu")}
+MEASURES = ("bandwidth", "compute", "mixed", "latency", "launch")
+OPS = ("read", "write", "copy", "triad", "update", "fma", "add", "mul", "fma+add", "mma", "mixed", "chase", "empty")
+_HEADER = re.compile(r"\A\s*/\*ert\n(.*?)\*/", re.DOTALL)
+_KEYS = {
+    "summary",
+    "measures",
+    "op",
+    "path",
+    "precisions",
+    "levels",
+    "arrays",
+    "requires",
+    "parameters",
+    "trip",
+    "instructions",
+    "experimental",
+}
+_REQUIRED = {"summary", "measures", "op", "precisions", "trip"}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One -D macro: the values a full sweep tries and the one taken when nothing is said."""
+
+    name: str
+    default: int
+    values: tuple[int, ...]
+    doc: str
+
+
+@dataclass(frozen=True, slots=True)
+class TripFacts:
+    """What one trip of the hot loop does, per thread, with all parameters filled in.
+
+    flops                    floating-point (or integer) operations; one FMA is 2
+    bytes_loaded, _stored    bytes the instructions name
+    instructions             expected count of each instruction class in one trip (``fma``, ``load``, ...)
+    """
+
+    flops: int
+    bytes_loaded: int
+    bytes_stored: int
+    instructions: Mapping[str, int]
+
+    @property
+    def bytes(self) -> int:
+        return self.bytes_loaded + self.bytes_stored
+
+
+@dataclass(frozen=True, slots=True)
+class Kernel:
+    """One kernel file and its declared facts.
+
+    levels    memory levels it can measure; empty for kernels in registers
+    arrays    how many arrays share the working set
+    requires  device feature -> least value; the device decides what a feature is
+    """
+
+    name: str
+    device_kind: DeviceKind
+    summary: str
+    measures: Measures
+    op: str
+    path: str
+    precisions: tuple[str, ...]
+    levels: tuple[str, ...]
+    arrays: int
+    requires: Mapping[str, tuple[str, ...]]
+    parameters: Mapping[str, Parameter]
+    trip: Mapping[str, str]
+    instructions: Mapping[str, str]
+    experimental: bool
+    file_name: str
+    source: str
+
+    @property
+    def sha256(self) -> str:
+        return hashlib.sha256(self.source.encode()).hexdigest()
+
+    def defaults(self) -> dict[str, int]:
+        return {p.name: p.default for p in self.parameters.values()}
+
+    def combinations(self) -> list[dict[str, int]]:
+        """Every combination of the declared parameter values, in the order declared."""
+        names = list(self.parameters)
+        return [dict(zip(names, v, strict=True)) for v in product(*(self.parameters[n].values for n in names))]
+
+    def trip_facts(self, parameters: Mapping[str, int], *, element_bytes: int, vector_bytes: int) -> TripFacts:
+        """Fill parameters and vector width into the declared expressions.
+
+        Raises KernelError for an unknown name, or a count that is not a whole number.
+        """
+        names = {**self.defaults(), **parameters}
+        names |= {"element_bytes": element_bytes, "vector_bytes": vector_bytes, "lanes": max(vector_bytes // element_bytes, 1)}
+
+        def value(text: str) -> int:
+            return _evaluate(text, names, self.file_name)
+
+        return TripFacts(
+            flops=value(self.trip.get("flops", "0")),
+            bytes_loaded=value(self.trip.get("bytes_loaded", "0")),
+            bytes_stored=value(self.trip.get("bytes_stored", "0")),
+            instructions={k: value(v) for k, v in self.instructions.items()},
+        )
+
+
+_OPERATORS: dict[type, Callable[[int, int], int | float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.FloorDiv: operator.floordiv,
+    ast.Mod: operator.mod,
+}
+
+
+def _evaluate(text: str, names: Mapping[str, int], where: str) -> int:
+    """A whole number from + - * // % and names, nothing else."""
+
+    def walk(node: ast.expr) -> int:
+        match node:
+            case ast.Constant(value=int(number)):
+                return number
+            case ast.Name(id=name) if name in names:
+                return names[name]
+            case ast.BinOp(left=left, op=op, right=right) if type(op) in _OPERATORS:
+                return int(_OPERATORS[type(op)](walk(left), walk(right)))
+        raise KernelError(f"{where}: '{text}' in the facts header: known names are {', '.join(sorted(names))}; operators + - * // %.")
+
+    try:
+        return walk(ast.parse(text, mode="eval").body)
+    except (SyntaxError, ZeroDivisionError) as error:
+        raise KernelError(f"{where}: '{text}' in the facts header: {error}") from error
+
+
+def parse_kernel(file_name: str, source: str, device_kind: DeviceKind) -> Kernel:
+    """One kernel file -> Kernel. Raises KernelError naming the file and the key that is wrong."""
+    found = _HEADER.match(source)
+    if not found:
+        raise KernelError(f"{file_name}: no facts header. A kernel file starts with a comment '/*ert' holding TOML.")
+    try:
+        facts = tomllib.loads(found[1])
+    except tomllib.TOMLDecodeError as error:
+        raise KernelError(f"{file_name}: the facts header is not valid TOML: {error}") from error
+    _check_facts(file_name, facts)
+    parameters = {
+        name: Parameter(name, row["default"], tuple(row.get("values", [row["default"]])), row.get("doc", ""))
+        for name, row in facts.get("parameters", {}).items()
+    }
+    return Kernel(
+        name=file_name.rsplit(".", 1)[0],
+        device_kind=device_kind,
+        summary=facts["summary"],
+        measures=facts["measures"],
+        op=facts["op"],
+        path=facts.get("path", "vector"),
+        precisions=tuple(facts["precisions"]),
+        levels=tuple(facts.get("levels", ())),
+        arrays=facts.get("arrays", 1),
+        requires={k: tuple(v if isinstance(v, list) else [str(v)]) for k, v in facts.get("requires", {}).items()},
+        parameters=parameters,
+        trip={k: str(v) for k, v in facts["trip"].items()},
+        instructions={k: str(v) for k, v in facts.get("instructions", {}).items()},
+        experimental=facts.get("experimental", False),
+        file_name=file_name,
+        source=source,
+    )
+
+
+def _check_facts(file_name: str, facts: Mapping[str, object]) -> None:
+    def refuse(text: str) -> None:
+        raise KernelError(f"{file_name}: facts header: {text}")
+
+    if missing := _REQUIRED - set(facts):
+        refuse(f"missing {', '.join(sorted(missing))}")
+    if unknown := set(facts) - _KEYS:
+        refuse(f"unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(_KEYS))}")
+    for key, known in (("measures", MEASURES), ("op", OPS)):
+        if facts[key] not in known:
+            refuse(f"{key} = {facts[key]!r} is unknown; known: {', '.join(known)}")
+    for key, table in (("precisions", PRECISIONS), ("levels", LEVELS)):
+        names = facts.get(key, [])
+        for name in names if isinstance(names, list) else [names]:
+            if name not in table:
+                refuse(f"{key}: {name!r} is unknown; known: {', '.join(table)}")
+
+
+def kernel_folder(device_kind: DeviceKind) -> Traversable:
+    """The folder of the kernel files, inside the installed package."""
+    return resources.files(SOURCES[device_kind][0])
+
+
+@cache
+def load_kernels(device_kind: DeviceKind) -> Mapping[str, Kernel]:
+    """Every kernel file of one device kind, by name. Raises KernelError at the first bad header."""
+    suffix = SOURCES[device_kind][1]
+    files = sorted(f.name for f in kernel_folder(device_kind).iterdir() if f.name.endswith(suffix))
+    kernels = [parse_kernel(name, kernel_folder(device_kind).joinpath(name).read_text(encoding="utf-8"), device_kind) for name in files]
+    return {k.name: k for k in kernels}

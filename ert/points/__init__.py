@@ -1,0 +1,1 @@
+"""Readers of application measurements, one file per format, chosen by content."""

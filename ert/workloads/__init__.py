@@ -1,0 +1,1 @@
+"""Known workloads measured and placed on the roof."""

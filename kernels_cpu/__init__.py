@@ -1,0 +1,1 @@
+"""Kernels for the host CPU, compiled at run time."""

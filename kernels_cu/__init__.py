@@ -1,0 +1,1 @@
+"""CUDA kernels, compiled at run time."""

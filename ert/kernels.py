@@ -27,7 +27,7 @@ from ert.precisions import PRECISIONS
 DeviceKind = Literal["cpu", "cuda"]
 Measures = Literal["bandwidth", "compute", "mixed", "latency", "launch"]
 
-SOURCES: dict[str, tuple[str, str]] = {"cpu": ("kernels_cpu", ".c"), "cuda": ("kernels_cu", ".cu")}
+SOURCES: dict[str, tuple[str, str]] = {"cpu": ("ert.kernels_cpu", ".c"), "cuda": ("ert.kernels_cu", ".cu")}
 MEASURES = ("bandwidth", "compute", "mixed", "latency", "launch")
 OPS = ("read", "write", "copy", "triad", "update", "fma", "add", "mul", "fma+add", "mma", "mixed", "chase", "empty")
 _HEADER = re.compile(r"\A\s*/\*ert\n(.*?)\*/", re.DOTALL)

@@ -67,7 +67,7 @@ def cli() -> None:
     """
 
 
-def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:
+def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)
     """Run a click command; every outcome becomes an exit code and at most one message on stderr."""
     try:
         command(args=arguments, prog_name="ert", standalone_mode=False)
@@ -93,4 +93,5 @@ def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:
 
 
 def main() -> None:
+    """Entry point of the ``ert`` program."""
     sys.exit(run(cli))

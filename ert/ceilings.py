@@ -178,17 +178,20 @@ class Point:
 
     @property
     def rate_flop_per_s(self) -> float | None:
+        """None for work without FLOPs."""
         time_s = self.median_time_s
-        return self.flops / time_s if time_s else None
+        return self.flops / time_s if time_s and self.flops else None
 
     @property
     def bandwidth_bytes_per_s(self) -> float | None:
+        """None for work in registers."""
         time_s = self.median_time_s
-        return self.bytes / time_s if time_s else None
+        return self.bytes / time_s if time_s and self.bytes else None
 
     @property
     def ai_flop_per_byte(self) -> float | None:
-        return self.flops / self.bytes if self.bytes else None
+        """None for work without FLOPs, or without bytes: it has no place on a logarithmic axis."""
+        return self.flops / self.bytes if self.flops and self.bytes else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -273,7 +276,7 @@ class Ceilings:
 
 
 def _not_in_file(what: str, name: str, known: list[str]) -> AnalysisError:
-    near = get_close_matches(name, known, n=1, cutoff=0.5)
+    near = get_close_matches(name, known, n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""
     return AnalysisError(f"{what} '{name}' has no roof in this ceilings file.{hint} It has: {', '.join(known) or 'none'}.")
 

@@ -217,6 +217,10 @@ class Ceilings:
     warnings: tuple[Finding, ...] = ()
 
     @property
+    def all_ceilings(self) -> tuple[BandwidthCeiling | ComputeCeiling, ...]:
+        return (*self.bandwidth_ceilings, *self.compute_ceilings)
+
+    @property
     def bandwidth_roofs(self) -> dict[str, BandwidthCeiling]:
         """Level -> the ceiling that is its roof, in the order of the file."""
         return {c.level: c for c in self.bandwidth_ceilings if c.roof}

@@ -1,0 +1,35 @@
+"""Where commands put what they found: stdout, or a JSON file."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+
+from ert.files import write_text_atomic
+
+# A pipe has no width; this one folds no table, and a table takes no more than it needs.
+PIPE_WIDTH = 200
+
+
+def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The option ``--json PATH|-`` as the parameter ``json_path``."""
+    return click.option("--json", "json_path", metavar="PATH|-", help="Write it as JSON; - is stdout, with nothing else there.")(command)
+
+
+def write_json(text: str, path: str) -> None:
+    """JSON text to a file, or to stdout for ``-``."""
+    if path == "-":
+        click.echo(text, nl=False)
+    else:
+        write_text_atomic(path, text)
+
+
+def stdout_console() -> Console:
+    """A console for data: colour and the terminal's width only on a terminal."""
+    width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
+    return Console(width=width, highlight=False, markup=False)

@@ -1,0 +1,87 @@
+"""``ert show`` as a program: what it prints where, and its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from make_ceilings import DATA
+
+CPU = str(DATA / "cpu.json")
+
+
+def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    program = Path(sys.executable).with_name("ert")
+    return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, check=False)
+
+
+def test_table_goes_to_stdout_and_nothing_to_stderr():
+    done = ert("show", CPU)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1.439 .. 1.445" in done.stdout
+    assert "\x1b" not in done.stdout
+
+
+def test_json_to_stdout_is_the_file_and_nothing_else():
+    done = ert("show", CPU, "--json", "-")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout) == json.loads(Path(CPU).read_text())
+
+
+def test_json_to_a_file_leaves_the_table_on_stdout(tmp_path: Path):
+    done = ert("show", CPU, "--json", "out/again.json", cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == ert("show", CPU).stdout
+    assert json.loads((tmp_path / "out/again.json").read_text()) == json.loads(Path(CPU).read_text())
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "utf-8"])
+def test_any_encoding_of_stdout_will_do(encoding: str):
+    done = ert("show", CPU, PYTHONIOENCODING=encoding, PYTHONUTF8="0")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_file_that_is_not_there_is_one_line_on_stderr(tmp_path: Path):
+    done = ert("show", "none.json", cwd=tmp_path)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "Error: none.json: cannot be read: No such file or directory.\n"
+
+
+def test_folder_text_and_newer_file_are_refused_by_name(tmp_path: Path):
+    (tmp_path / "notes.json").write_text("hello")
+    (tmp_path / "newer.json").write_text(json.dumps({**json.loads(Path(CPU).read_text()), "schema_version": 99}))
+    for name, words in [(".", "Is a directory"), ("notes.json", "line 1, column 1"), ("newer.json", "schema version 99")]:
+        done = ert("show", name, cwd=tmp_path)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_no_file_is_wrong_usage():
+    assert ert("show").returncode == 2
+
+
+def test_reader_that_leaves_early_is_no_error():
+    program = Path(sys.executable).with_name("ert")
+    done = subprocess.run(f"'{program}' show '{CPU}' | head -n 1", shell=True, capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("AMD EPYC 9575F 64-Core Processor (cpu)\n", "")
+
+
+def test_help_ends_with_an_example():
+    done = ert("show", "--help")
+    assert done.returncode == 0
+    assert "Example:\n    ert show " in done.stdout
+
+
+@pytest.mark.parametrize("home", ["/dev/null", "/nonexistent"])
+def test_home_does_not_matter(home: str):
+    assert ert("show", CPU, HOME=home).returncode == 0
+
+
+def test_show_does_not_load_matplotlib():
+    code = f"import sys, ert.cli; ert.cli.run(ert.cli.cli, ['show', {CPU!r}]); sys.exit('matplotlib' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

@@ -110,7 +110,7 @@ class _Column:
     is_number: bool = False
 
 
-_Rows = Sequence[BandwidthCeiling] | Sequence[ComputeCeiling]
+_Rows = Sequence[BandwidthCeiling | ComputeCeiling]
 
 
 def _measured(rows: _Rows) -> list[_Column]:

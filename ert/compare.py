@@ -1,0 +1,188 @@
+"""Application measurements against a ceilings file: every kernel judged or skipped with a reason, other tools' ceilings beside ours."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ert.ceilings import Ceilings
+from ert.devices.base import Json
+from ert.findings import Finding
+from ert.judge import MISSING, Judgement, Roofs, is_placeable, judge, roofs_of
+from ert.judge_advice import advice
+from ert.judge_trajectory import Step, Trajectory, trajectories
+from ert.points.model import Reading, Skipped, Witness
+
+SCHEMA = "ert.comparison"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All files of one call, in the order given.
+
+    witnesses  each with the ceiling of ours it stands beside, None where there is none or it must not be compared
+    """
+
+    ceilings: Ceilings
+    roofs: Roofs
+    kernels: tuple[Judgement, ...]
+    skipped: tuple[Skipped, ...]
+    witnesses: tuple[tuple[Witness, float | None], ...]
+    trajectories: tuple[Trajectory, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def incomplete(self) -> tuple[Judgement, ...]:
+        return tuple(k for k in self.kernels if MISSING in k.flags)
+
+    @property
+    def is_complete(self) -> bool:
+        """False if a kernel had to be skipped or lacks a counter."""
+        return not self.skipped and not self.incomplete
+
+
+def compare(ceilings: Ceilings, readings: Sequence[Reading], *, with_trajectories: bool = True) -> Comparison:
+    """Judge every kernel of every reading against the ceilings. Pure: reads and prints nothing."""
+    roofs = roofs_of(ceilings)
+    points = [p for r in readings for p in r.points]
+    kernels = tuple(judge(p, roofs) for p in points if is_placeable(p, roofs))
+    unplaced = [Skipped(p.name, _reason(ceilings), p.origin, p.launches) for p in points if not is_placeable(p, roofs)]
+    return Comparison(
+        ceilings=ceilings,
+        roofs=roofs,
+        kernels=kernels,
+        skipped=(*(s for r in readings for s in r.skipped), *unplaced),
+        witnesses=tuple((w, _ceiling_beside(w, ceilings)) for r in readings for w in r.witnesses),
+        trajectories=tuple(trajectories(kernels)) if with_trajectories else (),
+        findings=(*(f for r in readings for f in r.findings), *_family_finding(kernels)),
+    )
+
+
+def _reason(ceilings: Ceilings) -> str:
+    return f"neither FLOPs of a precision with a roof nor bytes at a level with one ({', '.join(ceilings.bandwidth_roofs) or 'no level'})"
+
+
+def _family_finding(kernels: Sequence[Judgement]) -> list[Finding]:
+    families = sorted({k.point.family for k in kernels if k.point.family})
+    if len(families) < 2:
+        return []
+    message = (
+        f"L1 and L2 traffic were collected with different metrics in different files ({', '.join(families)}): their AIs are not comparable"
+    )
+    return [Finding("traffic_families", message, remedy="Profile both with the same --metrics.")]
+
+
+def _ceiling_beside(witness: Witness, ceilings: Ceilings) -> float | None:
+    """Our ceiling for the same level and operation, else the level's roof; for compute the same precision, path and operation."""
+    if witness.value is None or witness.not_comparable or witness.kind == "interconnect":
+        return None
+    if witness.kind == "bandwidth":
+        same = {c.op: c.value for c in ceilings.bandwidth_ceilings if c.level == witness.level}
+        roof = next((c.value for c in ceilings.bandwidth_ceilings if c.level == witness.level and c.roof), None)
+        return same.get(witness.op or "", roof)
+    rates = {c.op: c.value for c in ceilings.compute_ceilings if (c.precision, c.path) == (witness.precision, witness.path)}
+    roof = next((c.value for c in ceilings.compute_ceilings if (c.precision, c.path) == (witness.precision, witness.path) and c.roof), None)
+    return rates.get(witness.op or "", roof)
+
+
+def missing_counts(comparison: Comparison) -> list[tuple[str, int]]:
+    """(what is missing, in how many kernels), the most frequent first."""
+    return Counter(name for k in comparison.incomplete for name in k.point.missing).most_common()
+
+
+def to_dict(comparison: Comparison) -> dict[str, Json]:
+    """The document of the contract, strict JSON: what is not known is null."""
+    device = comparison.ceilings.device
+    return {
+        "schema": SCHEMA,
+        "schema_version": SCHEMA_VERSION,
+        "ceilings": {"device": device.get("id"), "name": device.get("name"), "created": comparison.ceilings.created},
+        "kernels": [_kernel(k, comparison.roofs) for k in comparison.kernels],
+        "skipped": [_skipped(s) for s in comparison.skipped],
+        "witnesses": [_witness(w, beside) for w, beside in comparison.witnesses],
+        "trajectories": [_trajectory(t) for t in comparison.trajectories],
+        "warnings": [{"code": f.code, "message": f.message, "value": f.value, "remedy": f.remedy} for f in comparison.findings],
+    }
+
+
+def _kernel(k: Judgement, roofs: Roofs) -> dict[str, Json]:
+    p = k.point
+    return {
+        "name": p.name,
+        "id": p.origin.id,
+        "label": p.label,
+        "file": p.origin.file,
+        "line": p.origin.line,
+        "launches": p.launches,
+        "time_s": p.time_s,
+        "flops": None if p.flops is None else dict(p.flops),
+        "bytes": dict(p.bytes),
+        "rate_flop_per_s": k.rate_flop_per_s,
+        "ai": dict(k.ai),
+        "bandwidth_share": dict(k.bandwidth_share),
+        "bound": _bound(k),
+        "attainable_flop_per_s": k.attainable_flop_per_s,
+        "fraction_of_roof": k.fraction_of_roof,
+        "time_floor_s": k.time_floor_s,
+        "traffic": p.family,
+        "flags": list(k.flags),
+        "missing": list(p.missing),
+        "advice": advice(k, roofs),
+    }
+
+
+def _bound(k: Judgement) -> dict[str, Json] | None:
+    if k.bound is None:
+        return None
+    bound: dict[str, Json] = {"kind": k.bound.kind}
+    if k.bound.kind == "bandwidth":
+        bound["level"] = k.bound.level
+    if k.bound.kind == "compute":
+        bound["precision"] = k.bound.precision
+    return bound
+
+
+def _skipped(s: Skipped) -> dict[str, Json]:
+    return {"name": s.name, "reason": s.reason, "launches": s.launches, "id": s.origin.id, "file": s.origin.file, "line": s.origin.line}
+
+
+def _witness(w: Witness, beside: float | None) -> dict[str, Json]:
+    return {
+        "what": w.what,
+        "kind": w.kind,
+        "level": w.level,
+        "precision": w.precision,
+        "path": w.path if w.kind == "compute" else None,
+        "op": w.op,
+        "device": w.device,
+        "value": w.value,
+        "interval": [w.low, w.high] if w.low is not None and w.high is not None else None,
+        "ceiling": beside,
+        "ratio": w.value / beside if w.value is not None and beside else None,
+        "spec": w.spec,
+        "fraction_of_spec": w.value / w.spec if w.value is not None and w.spec else None,
+        "working_set_bytes": w.working_set_bytes,
+        "not_comparable": w.not_comparable,
+        "file": w.origin.file,
+    }
+
+
+def _trajectory(t: Trajectory) -> dict[str, Json]:
+    return {"name": t.name, "kernels": list(t.kernels), "steps": [_step(s) for s in t.steps]}
+
+
+def _step(s: Step) -> dict[str, Json]:
+    return {
+        "from": s.earlier,
+        "to": s.later,
+        "time_ratio": s.time_ratio,
+        "per_launch": s.per_launch,
+        "flops_ratio": s.flops_ratio,
+        "rate_ratio": s.rate_ratio,
+        "ai_ratio": dict(s.ai_ratio),
+        "verdict": s.verdict,
+        "flags": list(s.flags),
+        "note": s.note,
+    }

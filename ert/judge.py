@@ -1,0 +1,230 @@
+"""One kernel under the measured roofs: which limit binds, on which level, how far away it is. Pure functions.
+
+The roofline itself is ``ert.roofline``; here a kernel's counters meet the ceilings that match them. A ceiling
+that is missing is never replaced by another one, and a counter that is missing is never taken for zero.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from ert import roofline
+from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.levels import FAST_TO_SLOW
+from ert.points.model import KernelPoint, split_work
+from ert.roofline import BoundKind
+
+ABOVE_ROOF = "above_roof"
+NEAR_RIDGE = "near_ridge"
+INVERTED = "traffic_inverted"
+MISSING = "missing_counters"
+MIXED = "mixed_precision"
+NO_FLOPS = "no_flops"
+NO_ROOF = "no_matching_roof"
+LAUNCH_ASSUMED = "launch_overhead_assumed"
+
+# A ceiling without an interval of its own is trusted to 1 %, the repeatability asked of a sweep.
+_DEFAULT_INTERVAL = 0.01
+# Counters of two levels are read in different passes and disagree by a percent or two.
+_COUNTER_NOISE = 0.02
+# Kept from calling rounding in the last digits a violation.
+_ROUNDING = 1e-9
+# Public figures for an empty kernel lie between 2 and 5 us; only taken where a CUDA ceilings file has none of its own.
+_ASSUMED_LAUNCH_S = 3e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A ceiling with its 95 % interval."""
+
+    low: float
+    value: float
+    high: float
+
+
+@dataclass(frozen=True, slots=True)
+class Roofs:
+    """What of a ceilings file a judgement needs, looked up once.
+
+    launch_s          what one launch takes at least; 0 where that is unknown and means nothing
+    launch_is_assumed  True if the file has no launch overhead and a typical one was taken
+    """
+
+    bandwidth: Mapping[str, Interval]
+    compute: Mapping[tuple[str, str], Interval]
+    launch_s: float
+    launch_is_assumed: bool
+
+    def bandwidths(self, which: str = "value") -> dict[str, float]:
+        return {level: getattr(interval, which) for level, interval in self.bandwidth.items()}
+
+
+@dataclass(frozen=True, slots=True)
+class BoundBy:
+    """kind, and the level of a bandwidth bound or the work key of a compute bound."""
+
+    kind: BoundKind
+    level: str | None = None
+    precision: str | None = None
+
+    @property
+    def name(self) -> str:
+        return self.level or self.precision or self.kind
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """One kernel, judged. None where a missing counter leaves it open.
+
+    ai               level -> FLOP/byte; None where the level moved no bytes or they are unknown
+    bandwidth_share  level -> achieved bandwidth over the level's ceiling
+    attainable_flop_per_s, fraction_of_roof  under the two roofs; the fraction of a kernel without FLOPs is one of bandwidth
+    time_floor_s     the longest of compute, traffic and launch time: nothing with this work is faster
+    excess           how far above the roof, beyond its interval: measured over attainable; None if it is not
+    """
+
+    point: KernelPoint
+    rate_flop_per_s: float | None
+    ai: Mapping[str, float | None]
+    bandwidth_share: Mapping[str, float]
+    bound: BoundBy | None
+    attainable_flop_per_s: float | None
+    fraction_of_roof: float | None
+    time_floor_s: float | None
+    flags: tuple[str, ...]
+    excess: float | None = None
+
+
+def roofs_of(ceilings: Ceilings) -> Roofs:
+    """The roofs of a file as intervals, and its launch overhead."""
+    measured = ceilings.launch_overhead_s
+    is_assumed = measured is None and ceilings.device.get("kind") == "cuda"
+    return Roofs(
+        bandwidth={level: _interval(c) for level, c in ceilings.bandwidth_roofs.items()},
+        compute={key: _interval(c) for key, c in ceilings.compute_roofs.items()},
+        launch_s=_ASSUMED_LAUNCH_S if is_assumed else measured or 0.0,
+        launch_is_assumed=is_assumed,
+    )
+
+
+def _interval(ceiling: BandwidthCeiling | ComputeCeiling) -> Interval:
+    value = ceiling.value
+    low, high = ceiling.ci95 or (value * (1 - _DEFAULT_INTERVAL), value * (1 + _DEFAULT_INTERVAL))
+    return Interval(min(low, value), value, max(high, value))
+
+
+def is_placeable(point: KernelPoint, roofs: Roofs) -> bool:
+    """False for a kernel of which nothing is known that a roof could limit."""
+    work = [split_work(key) for key, amount in (point.flops or {}).items() if amount]
+    has_peak = bool(point.total_flops) and all(key in roofs.compute for key in work)
+    return has_peak or any(point.bytes.get(level) for level in roofs.bandwidth)
+
+
+def judge(point: KernelPoint, roofs: Roofs) -> Judgement:
+    """Place one kernel that ``is_placeable``. Unknown FLOPs leave the bound open: only the bandwidths are judged."""
+    flops = point.total_flops
+    levels = {level: amount for level, amount in point.bytes.items() if amount is not None and level in roofs.bandwidth}
+    known = _Known(point, flops or 0.0, levels, roofs)
+    floor = known.bound("value")
+    launch_s = roofs.launch_s * point.launches
+    is_open = flops is None
+    bound = None if is_open else known.bound_by(floor, launch_s)
+    excess = known.excess()
+    return Judgement(
+        point=point,
+        rate_flop_per_s=flops / point.time_s if flops else None,
+        ai={level: flops / amount if flops and amount else None for level, amount in point.bytes.items()},
+        bandwidth_share={level: amount / point.time_s / roofs.bandwidth[level].value for level, amount in levels.items()},
+        bound=bound,
+        attainable_flop_per_s=floor.attainable_flop_per_s if flops else None,
+        fraction_of_roof=None if is_open else floor.time_floor_s / point.time_s,
+        time_floor_s=max(floor.time_floor_s, launch_s) if bound and bound.kind == "latency" else floor.time_floor_s,
+        flags=tuple(known.flags(bound, excess)),
+        excess=excess,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A kernel reduced to what is known of it: FLOPs (0 if unknown) and the bytes of levels that have a roof."""
+
+    point: KernelPoint
+    flops: float
+    levels: Mapping[str, float]
+    roofs: Roofs
+
+    def peak(self, which: str) -> float:
+        """The flat roof of this kernel's own work.
+
+        Work of several precisions takes the sum of its times: the parts share the issue slots of one core, so
+        overlap cannot be promised. A precision without a roof sets no limit (flagged), and never borrows one.
+        """
+        parts = [(amount, self.roofs.compute.get(split_work(key))) for key, amount in (self.point.flops or {}).items() if amount]
+        time_s = sum(amount / getattr(interval, which) for amount, interval in parts if interval is not None)
+        return self.flops / time_s if time_s and all(interval for _, interval in parts) else math.inf
+
+    def bound(self, which: str) -> roofline.Bound:
+        return roofline.bound(self.flops, self.levels, self.roofs.bandwidths(which), self.peak(which))
+
+    def bound_by(self, floor: roofline.Bound, launch_s: float) -> BoundBy:
+        if launch_s > floor.time_floor_s:
+            return BoundBy("latency")
+        if floor.kind == "bandwidth":
+            return BoundBy("bandwidth", level=floor.level)
+        return BoundBy("compute", precision=self.slowest_work)
+
+    @property
+    def slowest_work(self) -> str | None:
+        """The work key whose own time is the longest."""
+        times = {
+            key: amount / self.roofs.compute[split_work(key)].value
+            for key, amount in (self.point.flops or {}).items()
+            if amount and split_work(key) in self.roofs.compute
+        }
+        return max(times, key=lambda key: times[key], default=None)
+
+    def excess(self) -> float | None:
+        """Measured over attainable, if the kernel is faster than the upper ends of the intervals allow."""
+        if self.point.time_s >= self.bound("high").time_floor_s * (1 - _ROUNDING):
+            return None
+        return self.bound("value").time_floor_s / self.point.time_s
+
+    def is_near_ridge(self) -> bool:
+        """True if the intervals of the two roofs leave open which of them is lower here."""
+        peak = self.peak("value")
+        if not self.flops or math.isinf(peak) or not any(self.levels.values()):
+            return False
+        level = roofline.bound(0.0, self.levels, self.roofs.bandwidths(), None).level
+        assert level is not None  # a bound without FLOPs and launch time is a bandwidth
+        slope, ai = self.roofs.bandwidth[level], self.flops / self.levels[level]
+        lowest, highest = roofline.ridge(slope.high, self.peak("low")), roofline.ridge(slope.low, self.peak("high"))
+        return lowest * (1 - _ROUNDING) <= ai <= highest * (1 + _ROUNDING)
+
+    def flags(self, bound: BoundBy | None, excess: float | None) -> list[str]:
+        point = self.point
+        work = {key: amount for key, amount in (point.flops or {}).items() if amount}
+        found = {
+            ABOVE_ROOF: excess is not None,
+            NEAR_RIDGE: bound is not None and bound.kind != "latency" and self.is_near_ridge(),
+            INVERTED: self.is_inverted(),
+            MISSING: bool(point.missing) or point.total_flops is None,
+            MIXED: len(work) > 1,
+            NO_FLOPS: point.total_flops == 0,
+            NO_ROOF: any(split_work(key) not in self.roofs.compute for key in work)
+            or any(level not in self.levels for level in self._moved),
+            LAUNCH_ASSUMED: bound is not None and bound.kind == "latency" and self.roofs.launch_is_assumed,
+        }
+        return [*(flag for flag, holds in found.items() if holds), *point.flags]
+
+    @property
+    def _moved(self) -> list[str]:
+        return [level for level, amount in self.point.bytes.items() if amount]
+
+    def is_inverted(self) -> bool:
+        """True if a slower level moved more bytes than a faster one, which what passes through it cannot."""
+        order = [level for level in FAST_TO_SLOW if level != "shared"]
+        amounts = [amount for level in order if (amount := self.point.bytes.get(level)) is not None]
+        return any(slower > faster * (1 + _COUNTER_NOISE) for faster, slower in pairwise(amounts))

@@ -30,6 +30,7 @@ Measures = Literal["bandwidth", "compute", "mixed", "latency", "launch"]
 SOURCES: dict[str, tuple[str, str]] = {"cpu": ("ert.kernels_cpu", ".c"), "cuda": ("ert.kernels_cu", ".cu")}
 MEASURES = ("bandwidth", "compute", "mixed", "latency", "launch")
 OPS = ("read", "write", "copy", "triad", "update", "fma", "add", "mul", "fma+add", "mma", "mixed", "chase", "empty")
+REGISTER_BYTES = 4
 _HEADER = re.compile(r"\A\s*/\*ert\n(.*?)\*/", re.DOTALL)
 _KEYS = {
     "summary",
@@ -118,10 +119,13 @@ class Kernel:
     def trip_facts(self, parameters: Mapping[str, int], *, element_bytes: int, vector_bytes: int) -> TripFacts:
         """Fill parameters and vector width into the declared expressions.
 
+        They may also name ``lanes`` (elements of a vector), ``pack`` (elements of a GPU register) and ``registers`` (of a vector).
         Raises KernelError for an unknown name, or a count that is not a whole number.
         """
         names = {**self.defaults(), **parameters}
-        names |= {"element_bytes": element_bytes, "vector_bytes": vector_bytes, "lanes": max(vector_bytes // element_bytes, 1)}
+        lanes, pack = max(vector_bytes // element_bytes, 1), max(REGISTER_BYTES // element_bytes, 1)
+        names |= {"element_bytes": element_bytes, "vector_bytes": vector_bytes, "lanes": lanes}
+        names |= {"pack": pack, "registers": max(lanes // pack, 1)}
 
         def value(text: str) -> int:
             return _evaluate(text, names, self.file_name)
@@ -223,6 +227,6 @@ def kernel_folder(device_kind: DeviceKind) -> Traversable:
 def load_kernels(device_kind: DeviceKind) -> Mapping[str, Kernel]:
     """Every kernel file of one device kind, by name. Raises KernelError at the first bad header."""
     suffix = SOURCES[device_kind][1]
-    files = sorted(f.name for f in kernel_folder(device_kind).iterdir() if f.name.endswith(suffix))
+    files = sorted(f.name for f in kernel_folder(device_kind).iterdir() if f.name.endswith(suffix) and not f.name.startswith("runtime"))
     kernels = [parse_kernel(name, kernel_folder(device_kind).joinpath(name).read_text(encoding="utf-8"), device_kind) for name in files]
     return {k.name: k for k in kernels}

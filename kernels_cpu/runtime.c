@@ -1,0 +1,293 @@
+#define _GNU_SOURCE
+#include "runtime.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <time.h>
+
+#if defined(__x86_64__)
+#define ERT_RELAX() __builtin_ia32_pause()
+#else
+#define ERT_RELAX() __asm__ volatile("yield")
+#endif
+
+typedef enum { ERT_RUN, ERT_FILL, ERT_PING_PONG, ERT_QUIT } ert_order;
+
+struct ert_pool {
+    int threads;
+    int refused;                /* errno of a thread that could not be pinned */
+    pthread_t *thread;
+    pthread_mutex_t lock;
+    pthread_cond_t wake, done;
+    uint64_t generation;
+    int running;
+    ert_order order;
+    _Alignas(128) uint64_t arrived; /* barrier: counts up for ever, so it needs no reset */
+    _Alignas(128) uint64_t ball;    /* ping-pong */
+    ert_kernel_function *kernel;
+    const ert_job *jobs;
+    const ert_sampling *sampling;
+    ert_stamp *stamps;
+    unsigned char *vote;
+    char *const *fill_start;
+    const uint64_t *fill_bytes;
+    const double *table;
+    uint64_t table_mask, seed;
+    int player[2];
+    uint64_t rounds;
+    double round_trip_s;
+};
+
+typedef struct {
+    ert_pool *pool;
+    int index, cpu;
+} ert_member;
+
+static double now_s(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+/* A waiting thread gives its core away after a while: with fewer cores than threads the barrier must still open. */
+static void wait_until(const uint64_t *counter, uint64_t value) {
+    for (uint64_t spins = 0; __atomic_load_n(counter, __ATOMIC_ACQUIRE) < value; spins++) {
+        if (spins < 20000) ERT_RELAX();
+        else sched_yield();
+    }
+}
+
+static void barrier(ert_pool *pool) {
+    uint64_t ticket = __atomic_add_fetch(&pool->arrived, 1, __ATOMIC_ACQ_REL);
+    uint64_t full = (ticket + (uint64_t)pool->threads - 1) / (uint64_t)pool->threads * (uint64_t)pool->threads;
+    wait_until(&pool->arrived, full);
+}
+
+/* Core clock from a chain of dependent register-register adds: one cycle each on every core this runs on.
+ * Adds of constants would not do (Golden Cove folds them), nor vector adds (two cycles on Zen 5).
+ * An interrupt can only make a chain look slow, so the fastest of a few counts. */
+static double measure_clock_hz(int chains) {
+    enum { STEPS = 24576, PER_TURN = 64 };
+    double best_hz = 0;
+    uint64_t x = 1, y = 3;
+    for (int chain = 0; chain < chains; chain++) {
+        double start = now_s();
+        for (uint64_t i = 0; i < STEPS; i += PER_TURN)
+#if defined(__x86_64__)
+            __asm__ volatile(".rept 64\n\tadd %1, %0\n\t.endr" : "+r"(x) : "r"(y) : "cc");
+#else
+            __asm__ volatile(".rept 64\n\tadd %0, %0, %1\n\t.endr" : "+r"(x) : "r"(y));
+#endif
+        double hz = (double)STEPS / (now_s() - start);
+        if (hz > best_hz) best_hz = hz;
+    }
+    return best_hz;
+}
+
+/* Instructions per second of independent load-and-add work. It fills issue slots and load ports, so whatever else runs on the same
+ * physical core (the other hyperthread may belong to a neighbour's virtual machine, which no counter in a guest shows) slows it at once. */
+static double measure_width_hz(void) {
+    enum { STEPS = 65536, PER_TURN = 64 };
+    static const uint64_t memory[4];
+    uint64_t a = 0, b = 0, c = 0, d = 0;
+    double start = now_s();
+    for (uint64_t i = 0; i < STEPS; i += PER_TURN)
+#if defined(__x86_64__)
+        __asm__ volatile(".rept 16\n\tadd (%4), %0\n\tadd 8(%4), %1\n\tadd 16(%4), %2\n\tadd 24(%4), %3\n\t.endr"
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : "r"(memory) : "cc");
+#else
+        __asm__ volatile(".rept 16\n\tldr %0, [%4]\n\tldr %1, [%4, 8]\n\tadd %2, %2, %2\n\tadd %3, %3, %3\n\t.endr"
+                         : "+r"(a), "+r"(b), "+r"(c), "+r"(d) : "r"(memory));
+#endif
+    return (double)STEPS / (now_s() - start);
+}
+
+/* Probe until every thread's core is quiet or the attempts are used up. All threads see the same votes, so all decide alike:
+ * a vote is written before the second barrier, read after it, and written again only after the next first one. */
+static void wait_for_quiet(ert_pool *pool, int index, ert_stamp *stamp, uint64_t *attempts) {
+    for (int quiet = 0; !quiet;) {
+        barrier(pool);
+        stamp->clock_before_hz = measure_clock_hz(3);
+        stamp->width_before = measure_width_hz() / stamp->clock_before_hz;
+        pool->vote[index] = stamp->width_before >= pool->sampling->gate;
+        barrier(pool);
+        quiet = 1;
+        for (int t = 0; t < pool->threads; t++) quiet &= pool->vote[t];
+        if (++*attempts >= pool->sampling->attempts) break;
+    }
+}
+
+static void take_sample(ert_pool *pool, int index, uint64_t sample, uint64_t *attempts) {
+    const ert_job *job = &pool->jobs[index];
+    ert_stamp *stamp = &pool->stamps[sample * (uint64_t)pool->threads + (uint64_t)index];
+    ert_kernel_function *kernel = pool->kernel;
+    ert_work work = job->work;
+    uint64_t chunk = (job->first_chunk + sample * job->calls) % job->chunks, trips = 0;
+    wait_for_quiet(pool, index, stamp, attempts);
+    barrier(pool);
+    stamp->start_s = now_s();
+    for (uint64_t call = 0; call < job->calls; call++) {
+        for (int a = 0; a < 3; a++) work.array[a] = job->work.array[a] + chunk * job->work.bytes;
+        trips += kernel(&work);
+        chunk = chunk + 1 < job->chunks ? chunk + 1 : 0;
+    }
+    stamp->stop_s = now_s();
+    double width_hz = measure_width_hz();
+    stamp->clock_after_hz = measure_clock_hz(2);
+    stamp->width_after = width_hz / stamp->clock_after_hz;
+    stamp->trips = trips;
+}
+
+static void run_job(ert_pool *pool, int index) {
+    uint64_t attempts = 0;
+    for (uint64_t sample = 0; sample < pool->sampling->samples; sample++) take_sample(pool, index, sample, &attempts);
+}
+
+/* Every 8 bytes are one normal number drawn from a table by xorshift64* (Vigna 2016): no two lines are alike. */
+static void fill_random(ert_pool *pool, int index) {
+    double *to = (double *)pool->fill_start[index];
+    uint64_t n = pool->fill_bytes[index] / sizeof(double);
+    uint64_t x = pool->seed + 0x9e3779b97f4a7c15u * (uint64_t)(index + 1);
+    for (uint64_t i = 0; i < n; i++) {
+        x ^= x >> 12;
+        x ^= x << 25;
+        x ^= x >> 27;
+        to[i] = pool->table[(x * 0x2545f4914f6cdd1du) >> 40 & pool->table_mask];
+    }
+}
+
+static void ping_pong(ert_pool *pool, int index) {
+    int me = index == pool->player[0] ? 0 : index == pool->player[1] ? 1 : -1;
+    barrier(pool);
+    double start = now_s();
+    for (uint64_t round = 0; me >= 0 && round < pool->rounds; round++) {
+        wait_until(&pool->ball, 2 * round + (uint64_t)me);
+        __atomic_store_n(&pool->ball, 2 * round + (uint64_t)me + 1, __ATOMIC_RELEASE);
+    }
+    if (me == 0) {
+        wait_until(&pool->ball, 2 * pool->rounds);
+        pool->round_trip_s = (now_s() - start) / (double)pool->rounds;
+    }
+}
+
+static int pin_to(int cpu) {
+    cpu_set_t *set = CPU_ALLOC((size_t)cpu + 1);
+    size_t size = CPU_ALLOC_SIZE((size_t)cpu + 1);
+    if (!set) return ENOMEM;
+    CPU_ZERO_S(size, set);
+    CPU_SET_S((size_t)cpu, size, set);
+    int error = pthread_setaffinity_np(pthread_self(), size, set);
+    CPU_FREE(set);
+    return error;
+}
+
+static void report_done(ert_pool *pool) {
+    pthread_mutex_lock(&pool->lock);
+    if (--pool->running == 0) pthread_cond_signal(&pool->done);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+static void *member_main(void *argument) {
+    ert_member member = *(ert_member *)argument;
+    ert_pool *pool = member.pool;
+    free(argument);
+    int error = pin_to(member.cpu);
+    if (error) __atomic_store_n(&pool->refused, error, __ATOMIC_RELEASE);
+    report_done(pool);
+    for (uint64_t seen = 0;;) {
+        pthread_mutex_lock(&pool->lock);
+        while (pool->generation == seen) pthread_cond_wait(&pool->wake, &pool->lock);
+        seen = pool->generation;
+        ert_order order = pool->order;
+        pthread_mutex_unlock(&pool->lock);
+        if (order == ERT_QUIT) return NULL;
+        if (order == ERT_RUN) run_job(pool, member.index);
+        if (order == ERT_FILL) fill_random(pool, member.index);
+        if (order == ERT_PING_PONG) ping_pong(pool, member.index);
+        report_done(pool);
+    }
+}
+
+static void wait_done(ert_pool *pool) {
+    while (pool->running) pthread_cond_wait(&pool->done, &pool->lock);
+}
+
+static void give_order(ert_pool *pool, ert_order order) {
+    pthread_mutex_lock(&pool->lock);
+    pool->order = order;
+    pool->running = pool->threads;
+    pool->generation++;
+    pthread_cond_broadcast(&pool->wake);
+    if (order != ERT_QUIT) wait_done(pool);
+    pthread_mutex_unlock(&pool->lock);
+}
+
+/* Threads pinned one to each CPU; NULL with errno set if one could not be started or pinned. */
+ert_pool *ert_pool_create(int threads, const int *cpus) {
+    ert_pool *pool = aligned_alloc(128, (sizeof *pool + 127) / 128 * 128);
+    if (!pool) return NULL;
+    *pool = (ert_pool){.threads = threads, .thread = calloc((size_t)threads, sizeof(pthread_t)), .vote = calloc((size_t)threads, 1)};
+    pthread_mutex_init(&pool->lock, NULL);
+    pthread_cond_init(&pool->wake, NULL);
+    pthread_cond_init(&pool->done, NULL);
+    pthread_mutex_lock(&pool->lock);
+    int started = 0, error = 0;
+    for (; started < threads && !error; started++) {
+        ert_member *member = malloc(sizeof *member);
+        *member = (ert_member){pool, started, cpus[started]};
+        pool->running++;
+        error = pthread_create(&pool->thread[started], NULL, member_main, member);
+        if (error) {
+            free(member);
+            pool->running--;
+            started--;
+        }
+    }
+    wait_done(pool);
+    pthread_mutex_unlock(&pool->lock);
+    if (!error) error = __atomic_load_n(&pool->refused, __ATOMIC_ACQUIRE);
+    if (!error) return pool;
+    pool->threads = started;
+    ert_pool_destroy(pool);
+    errno = error;
+    return NULL;
+}
+
+void ert_pool_destroy(ert_pool *pool) {
+    give_order(pool, ERT_QUIT);
+    for (int t = 0; t < pool->threads; t++) pthread_join(pool->thread[t], NULL);
+    free(pool->thread);
+    free(pool->vote);
+    free(pool);
+}
+
+/* sampling->samples samples, each between barriers; stamps[sample][thread]. */
+void ert_pool_run(ert_pool *pool, ert_kernel_function *kernel, const ert_job *jobs, const ert_sampling *sampling, ert_stamp *stamps) {
+    pool->kernel = kernel;
+    pool->jobs = jobs;
+    pool->sampling = sampling;
+    pool->stamps = stamps;
+    give_order(pool, ERT_RUN);
+}
+
+/* First touch by the thread that will use it, with random numbers. */
+void ert_pool_fill(ert_pool *pool, char *const *start, const uint64_t *bytes, const double *table, uint64_t table_mask, uint64_t seed) {
+    pool->fill_start = start;
+    pool->fill_bytes = bytes;
+    pool->table = table;
+    pool->table_mask = table_mask;
+    pool->seed = seed;
+    give_order(pool, ERT_FILL);
+}
+
+/* Seconds for one cache line to go from thread a to thread b and back. */
+double ert_pool_ping_pong(ert_pool *pool, int a, int b, uint64_t rounds) {
+    pool->player[0] = a;
+    pool->player[1] = b;
+    pool->rounds = rounds;
+    pool->ball = 0;
+    give_order(pool, ERT_PING_PONG);
+    return pool->round_trip_s;
+}

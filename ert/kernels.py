@@ -65,12 +65,14 @@ class TripFacts:
 
     flops                    floating-point (or integer) operations; one FMA is 2
     bytes_loaded, _stored    bytes the instructions name
+    array_bytes              how far the trip walks each array; 0 for kernels in registers
     instructions             expected count of each instruction class in one trip (``fma``, ``load``, ...)
     """
 
     flops: int
     bytes_loaded: int
     bytes_stored: int
+    array_bytes: int
     instructions: Mapping[str, int]
 
     @property
@@ -134,6 +136,7 @@ class Kernel:
             flops=value(self.trip.get("flops", "0")),
             bytes_loaded=value(self.trip.get("bytes_loaded", "0")),
             bytes_stored=value(self.trip.get("bytes_stored", "0")),
+            array_bytes=value(self.trip.get("array_bytes", "0")),
             instructions={k: value(v) for k, v in self.instructions.items()},
         )
 

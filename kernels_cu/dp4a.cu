@@ -1,0 +1,21 @@
+/*ert
+summary = "four-way dot products of signed bytes in registers"
+measures = "compute"
+op = "fma"
+precisions = ["int8"]
+[parameters]
+ERT_CHAINS = { default = 8, values = [1, 2, 4, 8, 16], doc = "independent chains per thread" }
+ERT_STEPS = { default = 64, values = [64], doc = "operations of one chain in one trip" }
+ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+[trip]
+flops = "8 * ERT_STEPS * ERT_CHAINS"
+[instructions]
+dp4a = "ERT_STEPS * ERT_CHAINS"
+*/
+#include "chains.cuh"
+
+ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
+    run_chains<int32, int8>(operands, results, repeats,
+        [](const int32 &x, const int8 *k, int odd) { return dot4(k[2 * odd], k[2 * odd + 1], x); });
+}

@@ -1,0 +1,23 @@
+/*ert
+summary = "packed pairs of fp32 fused multiply-adds in registers"
+measures = "compute"
+op = "fma"
+precisions = ["fp32"]
+[requires]
+arch = ["sm_100a", "sm_103a"]
+[parameters]
+ERT_CHAINS = { default = 8, values = [1, 2, 4, 8, 16], doc = "independent chains per thread" }
+ERT_STEPS = { default = 64, values = [64], doc = "operations of one chain in one trip" }
+ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+[trip]
+flops = "4 * ERT_STEPS * ERT_CHAINS"
+[instructions]
+fma_x2 = "ERT_STEPS * ERT_CHAINS"
+*/
+#include "chains.cuh"
+
+ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
+    run_chains<fp32x2, fp32x2>(operands, results, repeats,
+        [](const fp32x2 &x, const fp32x2 *k, int odd) { return multiply_add(x, k[2 * odd], k[2 * odd + 1]); });
+}

@@ -1,0 +1,20 @@
+/*ert
+summary = "read one array through L1: the curve over all levels"
+measures = "bandwidth"
+op = "read"
+precisions = ["fp32"]
+levels = ["L1", "L2", "DRAM"]
+arrays = 1
+[parameters]
+ERT_UNROLL = { default = 4, values = [2, 4, 8], doc = "loads in flight per thread" }
+ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+[trip]
+bytes_loaded = "ERT_UNROLL * vector_bytes"
+[instructions]
+load = "ERT_UNROLL"
+store = "0"
+*/
+#include "read.cuh"
+
+ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) { read_all_tiles<load_ca>(a, results, trips, repeats); }

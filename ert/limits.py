@@ -6,17 +6,16 @@ reason: an unknown processor or capability never falls to a default.
 
 from __future__ import annotations
 
-import math
 import re
-import tomllib
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
 from typing import Literal
 
 from ert.errors import ConfigError
 from ert.precisions import PRECISIONS
+from ert.strict_table import StrictTable, parse_toml_table
 
 Op = Literal["read", "write", "copy", "triad", "update"]
 
@@ -217,7 +216,7 @@ def _shipped_text(name: str) -> str:
 
 def parse_cpu_limits(text: str, where: str) -> tuple[CpuLimits, ...]:
     """cpu.toml -> entries, in file order. Raises ConfigError naming the file and the field."""
-    entries = tuple(_cpu_entry(table) for table in _tables(text, where, "microarchitecture"))
+    entries = tuple(_cpu_entry(table, sources) for table, sources in _tables(text, where, "microarchitecture"))
     for i, one in enumerate(entries):
         for other in entries[:i]:
             if one.name == other.name or _overlap(one, other):
@@ -228,8 +227,8 @@ def parse_cpu_limits(text: str, where: str) -> tuple[CpuLimits, ...]:
 def parse_gpu_limits(text: str, where: str) -> Mapping[str, GpuLimits]:
     """cuda.toml -> entries by compute capability. Raises ConfigError naming the file and the field."""
     entries: dict[str, GpuLimits] = {}
-    for table in _tables(text, where, "capability"):
-        entry = _gpu_entry(table)
+    for table, sources in _tables(text, where, "capability"):
+        entry = _gpu_entry(table, sources)
         if entry.capability in entries:
             raise ConfigError(f"{where}: capability {entry.capability} stands twice.")
         entries[entry.capability] = entry
@@ -241,158 +240,88 @@ def _overlap(one: CpuLimits, other: CpuLimits) -> bool:
     return same_kind and any(a <= d and c <= b for a, b in one.models for c, d in other.models)
 
 
-@dataclass(frozen=True, slots=True)
-class _Table:
-    """One TOML table with the words that name it in an error."""
-
-    where: str
-    values: Mapping[str, object]
-    sources: Mapping[str, object]
-
-    def refuse(self, field: str, problem: str) -> ConfigError:
-        return ConfigError(f"{self.where}: {field}: {problem}")
-
-    def check_keys(self, known: set[str], required: set[str]) -> None:
-        if missing := sorted(required - set(self.values)):
-            raise self.refuse(missing[0], "is missing.")
-        if unknown := sorted(set(self.values) - known):
-            raise self.refuse(unknown[0], f"is unknown. Known: {', '.join(sorted(known))}.")
-
-    def text(self, field: str) -> str:
-        value = self.values.get(field)
-        if not isinstance(value, str) or not value:
-            raise self.refuse(field, f"must be a text, not {value!r}.")
-        return value
-
-    def number(self, field: str) -> float:
-        return self.positive(field, self.values.get(field))
-
-    def positive(self, field: str, value: object, *, may_be_zero: bool = False) -> float:
-        if not isinstance(value, int | float) or isinstance(value, bool) or not self._fits(value, may_be_zero):
-            raise self.refuse(field, f"must be a {'non-negative' if may_be_zero else 'positive'} number, not {value!r}.")
-        return float(value)
-
-    @staticmethod
-    def _fits(value: float, may_be_zero: bool) -> bool:
-        return math.isfinite(value) and (value > 0 or (may_be_zero and value == 0))
-
-    def sequence(self, field: str) -> list[object]:
-        value = self.values.get(field)
-        if not isinstance(value, list) or not value:
-            raise self.refuse(field, f"must be a list, not {value!r}.")
-        return value
-
-    def table(self, field: str, known: set[str]) -> _Table:
-        value = self.values.get(field)
-        if not isinstance(value, dict):
-            raise self.refuse(field, f"must be a table, not {value!r}.")
-        inner = _Table(f"{self.where}: {field}", value, self.sources)
-        inner.check_keys(known, known)
-        return inner
-
-    def source(self) -> str:
-        key = self.text("source")
-        text = self.sources.get(key)
-        if not isinstance(text, str) or not text:
-            raise self.refuse("source", f"'{key}' does not stand under [sources].")
-        return text
-
-
-def _tables(text: str, where: str, kind: str) -> Iterator[_Table]:
-    try:
-        content = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where}: not valid TOML: {error}") from error
-    top = _Table(where, content, {})
+def _tables(text: str, where: str, kind: str) -> Iterator[tuple[StrictTable, Mapping[str, str]]]:
+    """Each table of a kind with the file's sources."""
+    top = parse_toml_table(text, where)
     top.check_keys({"sources", kind}, {"sources", kind})
-    sources = content["sources"]
-    if not isinstance(sources, dict):
-        raise top.refuse("sources", "must be a table of texts.")
-    for entry in top.sequence(kind):
-        if not isinstance(entry, dict):
-            raise top.refuse(kind, "must be a list of tables.")
-        label = entry.get("name", "without a name")
-        yield _Table(f"{where}: {kind} '{label}'", entry, sources)
+    table = top.table("sources")
+    sources = {key: table.string(key) for key in table.values}
+    for entry in top.tables(kind):
+        yield replace(entry, label=f"{kind} '{entry.string('name')}'" if "name" in entry.values else entry.label), sources
 
 
-def _cpu_entry(table: _Table) -> CpuLimits:
+def _source(table: StrictTable, sources: Mapping[str, str]) -> str:
+    key = table.string("source")
+    if key not in sources:
+        raise table.refuse("source", f"'{key}' does not stand under [sources].")
+    return sources[key]
+
+
+def _row(table: StrictTable, field: str, keys: set[str]) -> StrictTable:
+    """A table inside an entry with exactly these keys."""
+    inner = table.table(field)
+    inner.check_keys(keys, keys)
+    return inner
+
+
+def _cpu_entry(table: StrictTable, sources: Mapping[str, str]) -> CpuLimits:
     table.check_keys(_CPU_KEYS, {"name", "vendor", "models", "widths"})
-    widths = tuple(int(table.positive("widths", width)) for width in table.sequence("widths"))
+    widths = tuple(int(table.as_number("widths", width)) for width in table.sequence("widths"))
     return CpuLimits(
-        name=table.text("name"),
-        vendor=table.text("vendor"),
-        family=int(table.number("family")) if "family" in table.values else None,
+        name=table.string("name"),
+        vendor=table.string("vendor"),
+        family=table.whole("family") if "family" in table.values else None,
         models=tuple(_model_range(table, pair) for pair in table.sequence("models")),
-        name_pattern=_pattern(table) if "name_pattern" in table.values else None,
+        name_pattern=table.pattern("name_pattern") if "name_pattern" in table.values else None,
         widths=widths,
-        rows={row: _per_cycle_row(table, row, len(widths)) for row in sorted(_CPU_ROWS & set(table.values))},
-        reads={level: _bytes(table, key) for level, key in _CPU_READS.items() if key in table.values},
+        rows={row: _per_cycle_row(table, row, len(widths), sources) for row in sorted(_CPU_ROWS & set(table.values))},
+        reads={level: _bytes(table, key, sources) for level, key in _CPU_READS.items() if key in table.values},
     )
 
 
-def _model_range(table: _Table, pair: object) -> tuple[int, int]:
+def _model_range(table: StrictTable, pair: object) -> tuple[int, int]:
     match pair:
         case [int(low), int(high)] if 0 <= low <= high:
             return low, high
     raise table.refuse("models", f"must be pairs [first, last], not {pair!r}.")
 
 
-def _pattern(table: _Table) -> str:
-    pattern = table.text("name_pattern")
-    try:
-        re.compile(pattern)
-    except re.error as error:
-        raise table.refuse("name_pattern", f"is not a regular expression: {error}.") from error
-    return pattern
-
-
-def _per_cycle_row(table: _Table, row: str, count: int) -> tuple[tuple[float, ...], str]:
-    inner = table.table(row, {"per_cycle", "source"})
-    rates = tuple(inner.positive("per_cycle", rate, may_be_zero=row == "add_beside_fma") for rate in inner.sequence("per_cycle"))
+def _per_cycle_row(table: StrictTable, row: str, count: int, sources: Mapping[str, str]) -> tuple[tuple[float, ...], str]:
+    inner = _row(table, row, {"per_cycle", "source"})
+    may_be_zero = row == "add_beside_fma"
+    rates = tuple(inner.as_number("per_cycle", rate, may_be_zero=may_be_zero) for rate in inner.sequence("per_cycle"))
     if len(rates) != count:
         raise inner.refuse("per_cycle", f"holds {len(rates)} numbers for {count} widths.")
-    return rates, inner.source()
+    return rates, _source(inner, sources)
 
 
-def _bytes(table: _Table, field: str) -> Limit:
-    inner = table.table(field, {"bytes", "source"})
-    return Limit(inner.number("bytes"), inner.source())
+def _bytes(table: StrictTable, field: str, sources: Mapping[str, str]) -> Limit:
+    inner = _row(table, field, {"bytes", "source"})
+    return Limit(inner.positive("bytes"), _source(inner, sources))
 
 
-def _gpu_entry(table: _Table) -> GpuLimits:
+def _gpu_entry(table: StrictTable, sources: Mapping[str, str]) -> GpuLimits:
     table.check_keys(_GPU_KEYS, {"capability", "name", "vector"})
     names = {"l1": "L1", "shared": "shared", "l2": "L2"}
     return GpuLimits(
-        capability=table.text("capability"),
-        name=table.text("name"),
-        fma={path: _fma_rows(table, path) for path in ("vector", "tensor") if path in table.values},
-        geforce_half=_halved(table),
-        bytes={names[level]: _bytes(table, level) for level in _GPU_LEVELS if level in table.values},
+        capability=table.string("capability"),
+        name=table.string("name"),
+        fma={path: _fma_rows(table.table(path), sources) for path in ("vector", "tensor") if path in table.values},
+        geforce_half=_halved(_row(table, "geforce_half", {"precisions", "source"}), sources) if "geforce_half" in table.values else (),
+        bytes={names[level]: _bytes(table, level, sources) for level in _GPU_LEVELS if level in table.values},
     )
 
 
-def _fma_rows(table: _Table, path: str) -> Mapping[str, Limit]:
-    rows = table.values[path]
-    if not isinstance(rows, dict):
-        raise table.refuse(path, f"must be a table, not {rows!r}.")
-    inner = _Table(f"{table.where}: {path}", rows, table.sources)
-    inner.check_keys(set(PRECISIONS), set())
-    found = {}
-    for precision in rows:
-        row = inner.table(precision, {"fma", "source"})
-        found[precision] = Limit(row.number("fma"), row.source())
-    return found
+def _fma_rows(table: StrictTable, sources: Mapping[str, str]) -> Mapping[str, Limit]:
+    table.check_keys(set(PRECISIONS))
+    rows = {precision: _row(table, precision, {"fma", "source"}) for precision in table.values}
+    return {precision: Limit(row.positive("fma"), _source(row, sources)) for precision, row in rows.items()}
 
 
-def _halved(table: _Table) -> tuple[str, ...]:
-    if "geforce_half" not in table.values:
-        return ()
-    inner = table.table("geforce_half", {"precisions", "source"})
-    inner.source()
-    return tuple(_known_precision(inner, name) for name in inner.sequence("precisions"))
-
-
-def _known_precision(table: _Table, name: object) -> str:
-    if not isinstance(name, str) or name not in PRECISIONS:
-        raise table.refuse("precisions", f"{name!r} is unknown. Known: {', '.join(PRECISIONS)}.")
-    return name
+def _halved(table: StrictTable, sources: Mapping[str, str]) -> tuple[str, ...]:
+    _source(table, sources)
+    names = table.strings("precisions")
+    for name in names:
+        if name not in PRECISIONS:
+            raise table.refuse("precisions", f"{name!r} is unknown. Known: {', '.join(PRECISIONS)}.")
+    return names

@@ -1,0 +1,74 @@
+"""Units as vendors print them: bits and bytes, decimal and binary prefixes, FLOPS and OPS."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from ert.errors import ConfigError
+
+Quantity = Literal["bandwidth", "rate", "capacity", "frequency"]
+
+_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
+_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
+
+# b and B are a factor of 8 apart, so the letters of bits and bytes keep their case; FLOPS and OPS do not need it.
+_BASES: tuple[tuple[str, Quantity, float], ...] = (
+    (r"B/s|Bps", "bandwidth", 1.0),
+    (r"bits?/s|bps|b/s", "bandwidth", 1 / 8),
+    (r"(?i:flops?/s|flopps|flops|ops?/s|opps|ops)", "rate", 1.0),
+    (r"B", "capacity", 1.0),
+    (r"Hz", "frequency", 1.0),
+)
+_UNIT = re.compile(r"(?P<prefix>[KMGT]i|[kKMGTPE]|)(?P<base>.+)")
+# A comma counts as a thousands separator only where it stands as one; "1,5" is refused, not guessed.
+_VALUE = re.compile(r"\s*(?P<number>[+-]?(?:\d{1,3}(?:,\d{3})+|\d+)(?:\.\d+)?(?:[eE][+-]?\d+)?)\s*(?P<unit>.*?)\s*")
+
+EXAMPLES = "3.35 TB/s, 936 GB/s, 16000 Gbit/s, 1862.6 GiB/s, 989.4 TFLOP/s, 624 TOP/s, 50 MB, 40960 KiB, 1830 MHz"
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """A number of a sheet.
+
+    value    SI base: byte/s, flop/s, byte or Hz
+    printed  number and unit as the sheet has them
+    """
+
+    value: float
+    quantity: Quantity
+    printed: str
+
+    @property
+    def is_decimal_capacity(self) -> bool:
+        """True for a capacity without a binary prefix: vendors print MB and GB for MiB and GiB of memory."""
+        return self.quantity == "capacity" and "i" not in self.printed
+
+
+def parse_unit(unit: str) -> tuple[float, Quantity]:
+    """``GiB/s`` -> (2**30, "bandwidth"). Raises ConfigError for a unit it does not know."""
+    if found := _UNIT.fullmatch(unit):
+        factor = _BINARY.get(found["prefix"], _PREFIXES.get(found["prefix"], 0.0))
+        for pattern, quantity, scale in _BASES:
+            if re.fullmatch(pattern, found["base"]):
+                return factor * scale, quantity
+    raise ConfigError(f"unit {unit!r} is unknown. Examples: {EXAMPLES}.")
+
+
+def parse_amount(text: str) -> Amount:
+    """``2,000 GB/s`` -> 2e12 byte/s. Raises ConfigError for no number, no unit, an unknown unit, or not above 0."""
+    found = _VALUE.fullmatch(text)
+    if not found:
+        raise ConfigError(f"{text!r} is not a number with a unit. Examples: {EXAMPLES}.")
+    if not found["unit"]:
+        raise ConfigError(f"{text!r} has no unit. Examples: {EXAMPLES}.")
+    return amount(float(found["number"].replace(",", "")), found["unit"])
+
+
+def amount(number: float, unit: str) -> Amount:
+    """A number and its unit, checked. Raises ConfigError as ``parse_amount`` does."""
+    factor, quantity = parse_unit(unit)
+    if not 0 < number * factor < float("inf"):
+        raise ConfigError(f"{number:g} {unit} must be above 0.")
+    return Amount(number * factor, quantity, f"{number:.10g} {unit}")

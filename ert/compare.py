@@ -6,30 +6,45 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import Ceilings
+from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.devices.base import Json
 from ert.findings import Finding
 from ert.judge import MISSING, Judgement, Roofs, is_placeable, judge, roofs_of
 from ert.judge_advice import advice
 from ert.judge_trajectory import Step, Trajectory, trajectories
 from ert.points.model import Reading, Skipped, Witness
+from ert.units import capacity
 
 SCHEMA = "ert.comparison"
 SCHEMA_VERSION = 1
 
 
+# A buffer below this many times the last cache is still served by it in part (method: DRAM needs 4 x L3).
+_DRAM_FACTOR = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """Another tool's number and the ceiling of ours for the same thing; None with the reason where they must not be compared."""
+
+    witness: Witness
+    ceiling: float | None
+    reason: str | None
+
+    @property
+    def ratio(self) -> float | None:
+        return self.witness.value / self.ceiling if self.ceiling and self.witness.value is not None else None
+
+
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """All files of one call, in the order given.
-
-    witnesses  each with the ceiling of ours it stands beside, None where there is none or it must not be compared
-    """
+    """All files of one call, in the order given."""
 
     ceilings: Ceilings
     roofs: Roofs
     kernels: tuple[Judgement, ...]
     skipped: tuple[Skipped, ...]
-    witnesses: tuple[tuple[Witness, float | None], ...]
+    witnesses: tuple[Beside, ...]
     trajectories: tuple[Trajectory, ...]
     findings: tuple[Finding, ...]
 
@@ -54,7 +69,7 @@ def compare(ceilings: Ceilings, readings: Sequence[Reading], *, with_trajectorie
         roofs=roofs,
         kernels=kernels,
         skipped=(*(s for r in readings for s in r.skipped), *unplaced),
-        witnesses=tuple((w, _ceiling_beside(w, ceilings)) for r in readings for w in r.witnesses),
+        witnesses=tuple(_beside(w, ceilings) for r in readings for w in r.witnesses),
         trajectories=tuple(trajectories(kernels)) if with_trajectories else (),
         findings=(*(f for r in readings for f in r.findings), *_family_finding(kernels)),
     )
@@ -74,17 +89,32 @@ def _family_finding(kernels: Sequence[Judgement]) -> list[Finding]:
     return [Finding("traffic_families", message, remedy="Profile both with the same --metrics.")]
 
 
-def _ceiling_beside(witness: Witness, ceilings: Ceilings) -> float | None:
-    """Our ceiling for the same level and operation, else the level's roof; for compute the same precision, path and operation."""
-    if witness.value is None or witness.not_comparable or witness.kind == "interconnect":
+def _beside(witness: Witness, ceilings: Ceilings) -> Beside:
+    reason = witness.not_comparable or ("not measured" if witness.value is None else _cached(witness, ceilings))
+    ceiling = None if reason else _ceiling(witness, ceilings)
+    return Beside(witness, ceiling, reason or (None if ceiling else "no such ceiling in this file"))
+
+
+def _cached(witness: Witness, ceilings: Ceilings) -> str | None:
+    """Why a DRAM figure is none: its working set fits the last cache, at least in part."""
+    size = witness.working_set_bytes
+    last_cache = max((c.capacity_bytes or 0 for c in ceilings.bandwidth_roofs.values() if c.level != "DRAM"), default=0)
+    if witness.level != "DRAM" or size is None or size >= _DRAM_FACTOR * last_cache:
         return None
+    return (
+        f"its working set of {capacity(size)} is below {_DRAM_FACTOR} x the last cache ({capacity(last_cache)}), so caches serve part of it"
+    )
+
+
+def _ceiling(witness: Witness, ceilings: Ceilings) -> float | None:
+    """Ours for the same operation, else the roof."""
+    same: Sequence[BandwidthCeiling | ComputeCeiling]
     if witness.kind == "bandwidth":
-        same = {c.op: c.value for c in ceilings.bandwidth_ceilings if c.level == witness.level}
-        roof = next((c.value for c in ceilings.bandwidth_ceilings if c.level == witness.level and c.roof), None)
-        return same.get(witness.op or "", roof)
-    rates = {c.op: c.value for c in ceilings.compute_ceilings if (c.precision, c.path) == (witness.precision, witness.path)}
-    roof = next((c.value for c in ceilings.compute_ceilings if (c.precision, c.path) == (witness.precision, witness.path) and c.roof), None)
-    return rates.get(witness.op or "", roof)
+        same = [c for c in ceilings.bandwidth_ceilings if c.level == witness.level]
+    else:
+        same = [c for c in ceilings.compute_ceilings if (c.precision, c.path) == (witness.precision, witness.path)]
+    by_op = {c.op: c.value for c in same}
+    return by_op.get(witness.op or "", next((c.value for c in same if c.roof), None))
 
 
 def missing_counts(comparison: Comparison) -> list[tuple[str, int]]:
@@ -101,7 +131,7 @@ def to_dict(comparison: Comparison) -> dict[str, Json]:
         "ceilings": {"device": device.get("id"), "name": device.get("name"), "created": comparison.ceilings.created},
         "kernels": [_kernel(k, comparison.roofs) for k in comparison.kernels],
         "skipped": [_skipped(s) for s in comparison.skipped],
-        "witnesses": [_witness(w, beside) for w, beside in comparison.witnesses],
+        "witnesses": [_witness(b) for b in comparison.witnesses],
         "trajectories": [_trajectory(t) for t in comparison.trajectories],
         "warnings": [{"code": f.code, "message": f.message, "value": f.value, "remedy": f.remedy} for f in comparison.findings],
     }
@@ -148,7 +178,8 @@ def _skipped(s: Skipped) -> dict[str, Json]:
     return {"name": s.name, "reason": s.reason, "launches": s.launches, "id": s.origin.id, "file": s.origin.file, "line": s.origin.line}
 
 
-def _witness(w: Witness, beside: float | None) -> dict[str, Json]:
+def _witness(b: Beside) -> dict[str, Json]:
+    w = b.witness
     return {
         "what": w.what,
         "kind": w.kind,
@@ -159,12 +190,12 @@ def _witness(w: Witness, beside: float | None) -> dict[str, Json]:
         "device": w.device,
         "value": w.value,
         "interval": [w.low, w.high] if w.low is not None and w.high is not None else None,
-        "ceiling": beside,
-        "ratio": w.value / beside if w.value is not None and beside else None,
+        "ceiling": b.ceiling,
+        "ratio": b.ratio,
         "spec": w.spec,
         "fraction_of_spec": w.value / w.spec if w.value is not None and w.spec else None,
         "working_set_bytes": w.working_set_bytes,
-        "not_comparable": w.not_comparable,
+        "not_comparable": b.reason,
         "file": w.origin.file,
     }
 

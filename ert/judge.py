@@ -14,7 +14,7 @@ from itertools import pairwise
 from ert import roofline
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.levels import FAST_TO_SLOW
-from ert.points.model import KernelPoint, split_work
+from ert.points.model import UNKNOWN, KernelPoint, split_work
 from ert.roofline import BoundKind
 
 ABOVE_ROOF = "above_roof"
@@ -24,6 +24,7 @@ MISSING = "missing_counters"
 MIXED = "mixed_precision"
 NO_FLOPS = "no_flops"
 NO_ROOF = "no_matching_roof"
+NO_PRECISION = "precision_unknown"
 LAUNCH_ASSUMED = "launch_overhead_assumed"
 
 # A ceiling without an interval of its own is trusted to 1 %, the repeatability asked of a sweep.
@@ -215,6 +216,7 @@ class _Known:
             NO_FLOPS: point.total_flops == 0,
             NO_ROOF: any(split_work(key) not in self.roofs.compute for key in work)
             or any(level not in self.levels for level in self._moved),
+            NO_PRECISION: any(split_work(key)[0] == UNKNOWN for key in work),
             LAUNCH_ASSUMED: bound is not None and bound.kind == "latency" and self.roofs.launch_is_assumed,
         }
         return [*(flag for flag, holds in found.items() if holds), *point.flags]

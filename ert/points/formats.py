@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ert.errors import AnalysisError
-from ert.points import ncu, points_json, table
+from ert.points import advisor, babelstream, carm, ert110, kerncraft, likwid, mixbench, ncu, nersc, nvbandwidth, points_json, rocprof, table
 from ert.points.document import Document, read_document
 from ert.points.model import DEFAULTS, Reading, ReadOptions
 
@@ -22,9 +22,19 @@ class Format:
     read: Callable[[Document, ReadOptions], Reading]
 
 
-# The order is the order of asking: formats with unmistakable marks first.
+# The order is the order of asking: formats with unmistakable marks before those that only need certain columns.
 FORMATS: dict[str, Format] = {
     "ncu": Format("Nsight Compute CSV", ncu.recognises, ncu.read),
+    "likwid": Format("likwid-perfctr -O", likwid.recognises, likwid.read),
+    "rocprof": Format("rocprof-compute kernels or roofline.csv", rocprof.recognises, rocprof.read),
+    "advisor": Format("Intel Advisor roofs or survey", advisor.recognises, advisor.read),
+    "ert110": Format("roofline.json of ERT 1.1.0", ert110.recognises, ert110.read),
+    "nvbandwidth": Format("nvbandwidth -j", nvbandwidth.recognises, nvbandwidth.read),
+    "babelstream": Format("BabelStream", babelstream.recognises, babelstream.read),
+    "mixbench": Format("mixbench", mixbench.recognises, mixbench.read),
+    "carm": Format("CARM roofline csv", carm.recognises, carm.read),
+    "kerncraft": Format("Kerncraft machine file", kerncraft.recognises, kerncraft.read),
+    "nersc": Format("NERSC roofline plot input", nersc.recognises, nersc.read),
     "json": Format("ert points JSON", points_json.recognises, points_json.read),
     "csv": Format("ert points CSV", table.recognises, table.read),
 }
@@ -45,11 +55,10 @@ def read_points(path: str, format_name: str = AUTO, options: ReadOptions = DEFAU
 
 def parse_points(document: Document, format_name: str = AUTO, options: ReadOptions = DEFAULTS) -> Reading:
     """The same for text that is already at hand."""
-    if format_name == AUTO:
-        format_name = recognise(document) or ""
-        if not document.text.strip():
-            raise AnalysisError(f"{document.name}: the file is empty: no ncu CSV found, nor anything else.")
-    if format_name not in FORMATS:
-        known = "; ".join(f"{name}: {f.summary}" for name, f in FORMATS.items())
-        raise AnalysisError(f"{document.name}: no known format is recognised in it. Name one with --format. Known: {known}.")
-    return FORMATS[format_name].read(document, options)
+    if format_name == AUTO and not document.text.strip():
+        raise AnalysisError(f"{document.name}: the file is empty: no ncu CSV found, nor anything else.")
+    name = recognise(document) if format_name == AUTO else format_name
+    if name not in FORMATS:
+        known = "; ".join(f"{key}: {f.summary}" for key, f in FORMATS.items())
+        raise AnalysisError(f"{document.name}: none of the known formats is recognised in it. Name one with --format. Known: {known}.")
+    return FORMATS[name].read(document, options)

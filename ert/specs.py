@@ -14,13 +14,13 @@ from pathlib import Path
 from typing import cast
 
 from ert.errors import ConfigError
-from ert.files import read_text
+from ert.files import parse_json, read_text
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
 from ert.spec_sheet import Clock, Identity, Scope, Sheet, SheetNumber, Source
 from ert.spec_short import is_short_form, parse_short_sheet
 from ert.spec_units import Amount, Quantity, parse_amount
-from ert.strict_table import StrictTable, parse_json_table, parse_toml_table
+from ert.strict_table import StrictTable, parse_toml_table
 
 KINDS = ("cuda", "rocm", "cpu")
 SCOPES = ("gpu", "die", "board", "node", "socket")
@@ -67,7 +67,7 @@ def read_sheet(path: str) -> Sheet:
 
 def parse_sheet(text: str, file: str) -> Sheet:
     """The text of a sheet; JSON if the file's name says so, else TOML. Raises ConfigError naming file, line and field."""
-    table = parse_json_table(text, file) if file.endswith(".json") else parse_toml_table(text, file)
+    table = _json_table(text, file) if file.endswith(".json") else parse_toml_table(text, file)
     if is_short_form(table):
         return parse_short_sheet(table)
     table.check_keys(_TOP_KEYS, _TOP_REQUIRED)
@@ -86,6 +86,13 @@ def parse_sheet(text: str, file: str) -> Sheet:
         note=table.optional_string("note"),
         file=table.file,
     )
+
+
+def _json_table(text: str, file: str) -> StrictTable:
+    values = parse_json(text, file)
+    if not isinstance(values, dict):
+        raise ConfigError(f"{file}: a spec sheet is an object, not {type(values).__name__}.")
+    return StrictTable(file, "", values, text, 0, len(text))
 
 
 def _source(table: StrictTable) -> Source:

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
 
 from ert.errors import ConfigError
-from ert.files import parse_json
 
 # A string of TOML or JSON, or one bracket; scanning by these never mistakes a brace inside a string for a table.
 _TOKEN = re.compile(r'"""(?s:.*?)"""|\'\'\'(?s:.*?)\'\'\'|"(?:[^"\\\n]|\\.)*"|\'[^\'\n]*\'|#[^\n]*|[{}\[\]]')
@@ -156,12 +155,4 @@ def parse_toml_table(text: str, file: str) -> StrictTable:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         raise ConfigError(f"{file}: not valid TOML: {error}.") from error
-    return StrictTable(file, "", values, text, 0, len(text))
-
-
-def parse_json_table(text: str, file: str) -> StrictTable:
-    """A whole JSON file that holds an object. Raises SchemaError with line and column where it is no JSON."""
-    values = parse_json(text, file)
-    if not isinstance(values, dict):
-        raise ConfigError(f"{file}: must hold an object, not {type(values).__name__}.")
     return StrictTable(file, "", values, text, 0, len(text))

@@ -23,6 +23,9 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "show": ("ert.cli.show:show", "Print the table of a ceilings file again."),
     "fit": ("ert.cli.fit:fit", "Fit levels and ceilings to a file of measured points."),
     "plot": ("ert.cli.plot:plot", "Draw the roofline of a ceilings file."),
+    "compare": ("ert.cli.compare:compare", "Place application kernels under the measured roof."),
+    "validate": ("ert.cli.validate:validate", "Compare measured ceilings with the vendor's sheet and the theoretical peak."),
+    "specs": ("ert.cli.specs:specs", "List the spec sheets, their sources and their ridge points."),
     "kernels": ("ert.cli.kernels:kernels", "List the kernels, or verify them against compiled code."),
     "doctor": ("ert.cli.doctor:doctor", "Say what is installed, what is missing and what disturbs the machine."),
 }
@@ -70,7 +73,7 @@ def cli() -> None:
 def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)
     """Run a click command; every outcome becomes an exit code and at most one message on stderr."""
     try:
-        command(args=arguments, prog_name="ert", standalone_mode=False)
+        returned = command(args=arguments, prog_name="ert", standalone_mode=False)
     except click.exceptions.Exit as done:
         return done.exit_code
     except click.ClickException as error:
@@ -89,7 +92,8 @@ def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:
     except OSError as error:
         click.echo(f"Error: {error.filename or 'file'}: {error.strerror}.", err=True)
         return 1
-    return 0
+    # Outside of its standalone mode click hands the code of `ctx.exit` back instead of raising.
+    return returned if isinstance(returned, int) else 0
 
 
 def main() -> None:

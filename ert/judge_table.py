@@ -1,0 +1,195 @@
+"""A comparison as tables for a terminal. Nothing here prints; the command line does."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ert.compare import Beside, Comparison, missing_counts
+from ert.findings import Finding
+from ert.judge import Judgement
+from ert.judge_advice import advice
+from ert.judge_trajectory import Trajectory
+from ert.points.model import Skipped
+from ert.units import with_prefix
+
+# Advice is a paragraph each; more than a few nobody reads in a terminal.
+ADVISED = 5
+_NAME_WIDTH = 48
+_MORE_NAMES = 8
+
+
+def comparison_report(comparison: Comparison, top: int) -> RenderableType:
+    """The ``top`` kernels by time (0: all) with their advice, trajectories, witnesses, and what was skipped."""
+    return Group(*_spaced(list(_parts(comparison, top))))
+
+
+def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
+    for index, part in enumerate(parts):
+        if index:
+            yield Text()
+        yield part
+
+
+def _parts(comparison: Comparison, top: int) -> Iterator[RenderableType]:
+    shown = _longest(comparison.kernels, top)
+    if shown:
+        yield kernel_table(shown)
+    if note := _rest(comparison.kernels, shown):
+        yield note
+    advised = _longest(shown, ADVISED)
+    for judgement in advised:
+        yield Text.assemble((_short(judgement.point.name), "bold"), f"\n  {_one_line(advice(judgement, comparison.roofs))}")
+    if comparison.trajectories:
+        yield trajectory_text(comparison.trajectories)
+    if comparison.witnesses:
+        yield witness_table(comparison.witnesses)
+    if comparison.skipped:
+        yield skipped_text(comparison.skipped)
+
+
+def _longest(kernels: Sequence[Judgement], top: int) -> list[Judgement]:
+    """In the order of the files while they are few, else the ones that take the most time, longest first."""
+    if not top or len(kernels) <= top:
+        return list(kernels)
+    return sorted(kernels, key=lambda k: -k.point.time_s)[:top]
+
+
+def _rest(kernels: Sequence[Judgement], shown: Sequence[Judgement]) -> Text | None:
+    if len(shown) == len(kernels):
+        return None
+    whole = sum(k.point.time_s for k in kernels)
+    rest = 1 - sum(k.point.time_s for k in shown) / whole
+    return Text(f"{len(kernels) - len(shown)} more kernels take {100 * rest:.1f} % of the time: --top 0 lists them, --json writes them.")
+
+
+def kernel_table(kernels: Sequence[Judgement]) -> Table:
+    """One row per kernel; AI on the level that binds, else on the slowest that is known."""
+    table = _table("Kernels")
+    for name, is_number in (("kernel", False), ("launches", True), ("time", True), ("rate", True), ("AI", True), ("bound", False)):
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=name != "kernel")
+    for name in ("roof", "of roof"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("flags", overflow="fold")
+    for k in kernels:
+        table.add_row(*map(Text, _row(k)))
+    return table
+
+
+def _row(k: Judgement) -> list[str]:
+    level, ai = _ai(k)
+    return [
+        _short(k.point.name) + (f" [{_one_line(k.point.label)}]" if k.point.label else ""),
+        str(k.point.launches),
+        with_prefix(k.point.time_s, "s"),
+        with_prefix(k.rate_flop_per_s, "FLOP/s") if k.rate_flop_per_s else _best_bandwidth(k),
+        f"{ai:.4g} {level}" if ai is not None else "-",
+        _spoken_bound(k),
+        with_prefix(k.attainable_flop_per_s, "FLOP/s") if k.attainable_flop_per_s else "-",
+        f"{100 * k.fraction_of_roof:.1f} %" if k.fraction_of_roof is not None else "-",
+        ", ".join(k.flags),
+    ]
+
+
+def _ai(k: Judgement) -> tuple[str, float | None]:
+    if k.bound and k.bound.level and k.ai.get(k.bound.level) is not None:
+        return k.bound.level, k.ai[k.bound.level]
+    known = [(level, ai) for level in ("DRAM", "L3", "L2", "L1", "shared") if (ai := k.ai.get(level)) is not None]
+    return known[0] if known else ("", None)
+
+
+def _best_bandwidth(k: Judgement) -> str:
+    """What stands for the rate of a kernel without FLOPs."""
+    level = max(k.bandwidth_share, key=lambda name: k.bandwidth_share[name], default=None)
+    amount = k.point.bytes.get(level) if level else None
+    return with_prefix(amount / k.point.time_s, "B/s") if amount else "-"
+
+
+def _spoken_bound(k: Judgement) -> str:
+    if k.bound is None:
+        return "unknown"
+    return k.bound.kind if k.bound.kind == "latency" else f"{k.bound.kind}: {k.bound.name}"
+
+
+def trajectory_text(trajectories: Sequence[Trajectory]) -> Text:
+    """One line per step."""
+    text = Text("Trajectories\n", style="bold")
+    lines = []
+    for t in trajectories:
+        for s in t.steps:
+            lines.append(f"  {_short(t.name)}: {_one_line(s.earlier)} -> {_one_line(s.later)}: {s.note}")
+    return Text.assemble(text, ("\n".join(lines), ""))
+
+
+def witness_table(witnesses: Sequence[Beside]) -> Table:
+    """Other tools' ceilings beside ours."""
+    table = _table("Other tools beside these ceilings")
+    for name, is_number in (("measured by", False), ("what", False), ("value", True), ("ours", True), ("ratio", True), ("note", False)):
+        table.add_column(name, justify="right" if is_number else "left", overflow="fold")
+    for b in witnesses:
+        table.add_row(*map(Text, _witness_row(b)))
+    return table
+
+
+def _witness_row(b: Beside) -> list[str]:
+    w = b.witness
+    unit = "FLOP/s" if w.kind == "compute" else "B/s"
+    what = (
+        w.kind if w.kind == "interconnect" else " ".join(filter(None, (w.level or w.precision, w.path if w.path == "tensor" else "", w.op)))
+    )
+    spec = f"{100 * w.value / w.spec:.1f} % of its spec" if w.spec and w.value is not None else ""
+    return [
+        _short(w.what) + (f" (device {w.device})" if w.device else ""),
+        what,
+        "-" if w.value is None else with_prefix(w.value, unit),
+        "-" if b.ceiling is None else with_prefix(b.ceiling, unit),
+        "-" if b.ratio is None else f"{b.ratio:.3f}",
+        "; ".join(filter(None, (spec, b.reason))),
+    ]
+
+
+def skipped_text(skipped: Sequence[Skipped]) -> Text:
+    """What could not be placed, each with its reason; many of one reason are named by the first few."""
+    by_reason: dict[str, list[Skipped]] = {}
+    for s in skipped:
+        by_reason.setdefault(s.reason, []).append(s)
+    lines = []
+    for reason, group in by_reason.items():
+        names = ", ".join(_short(s.name) for s in group[:_MORE_NAMES])
+        more = f" and {len(group) - _MORE_NAMES} more" if len(group) > _MORE_NAMES else ""
+        lines.append(f"  {names}{more}: {reason}")
+    return Text.assemble(("Skipped\n", "bold"), ("\n".join(lines), ""))
+
+
+def summary_lines(comparison: Comparison) -> Iterator[str]:
+    """For stderr: what the files left open, what is missing, what was skipped."""
+    yield from (_finding_line(f) for f in (*comparison.ceilings.warnings, *comparison.findings))
+    incomplete, kernels = comparison.incomplete, len(comparison.kernels)
+    if comparison.skipped or incomplete:
+        whole = kernels + len(comparison.skipped)
+        counts = [f"{name} ({count})" for name, count in missing_counts(comparison)]
+        counts += [f"skipped: {_short(s.name)}: {s.reason}" for s in comparison.skipped[:_MORE_NAMES]]
+        yield f"{len(incomplete) + len(comparison.skipped)} of {whole} kernels are incomplete. Missing: {'; '.join(counts)}"
+
+
+def _finding_line(finding: Finding) -> str:
+    return f"Warning: {finding.message}" + (f". {finding.remedy}" if finding.remedy else "")
+
+
+def _table(title: str) -> Table:
+    return Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+
+
+def _one_line(text: str) -> str:
+    """Control characters and line breaks in a name must not touch the terminal."""
+    return "".join(c if c.isprintable() else " " for c in text)
+
+
+def _short(name: str) -> str:
+    """Long template names keep their beginning and their end."""
+    plain = _one_line(name)
+    return plain if len(plain) <= _NAME_WIDTH else f"{plain[: _NAME_WIDTH - 16]}...{plain[-13:]}"

@@ -10,6 +10,7 @@ arrays = 2
 ERT_NONTEMPORAL = { default = 0, values = [0, 1], doc = "1: stores that bypass the caches" }
 
 [trip]
+array_bytes = "8 * vector_bytes"
 bytes_loaded = "8 * vector_bytes"
 bytes_stored = "8 * vector_bytes"
 */

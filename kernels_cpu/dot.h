@@ -16,7 +16,7 @@ typedef int32_t ert_sum __attribute__((vector_size(ERT_VECTOR_BYTES), aligned(ER
 #if defined(__AVX512VNNI__)
 #define ERT_VNNI ""
 #elif defined(__AVXVNNI__)
-#define ERT_VNNI "{vex} "
+#define ERT_VNNI "%{vex%} "
 #endif
 
 static inline __attribute__((always_inline)) ert_sum ert_dot(ert_sum sum, ert_bits a, ert_bits b) {

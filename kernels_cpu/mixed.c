@@ -13,6 +13,7 @@ fp16 = ["__AVX512FP16__", "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC"]
 ERT_FLOPS = { default = 2, values = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], doc = "operations per element: multiply-adds, and one multiply where odd" }
 
 [trip]
+array_bytes = "8 * vector_bytes"
 flops = "8 * lanes * ERT_FLOPS"
 bytes_loaded = "8 * vector_bytes"
 bytes_stored = "8 * vector_bytes"

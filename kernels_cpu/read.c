@@ -11,6 +11,7 @@ ERT_STREAMS = { default = 1, values = [1, 4], doc = "parts of the array that are
 ERT_PREFETCH_BYTES = { default = 0, values = [0, 512], doc = "distance of software prefetch into L1; 0 for none" }
 
 [trip]
+array_bytes = "16 * vector_bytes"
 bytes_loaded = "16 * vector_bytes"
 */
 #include "ert.h"

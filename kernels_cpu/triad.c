@@ -10,6 +10,7 @@ arrays = 3
 ERT_NONTEMPORAL = { default = 0, values = [0, 1], doc = "1: stores that bypass the caches" }
 
 [trip]
+array_bytes = "16 * vector_bytes"
 flops = "2 * 16 * lanes"
 bytes_loaded = "2 * 16 * vector_bytes"
 bytes_stored = "16 * vector_bytes"

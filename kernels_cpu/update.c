@@ -10,6 +10,7 @@ arrays = 1
 ERT_NONTEMPORAL = { default = 0, values = [0], doc = "in place, the line is in the cache already: a plain store" }
 
 [trip]
+array_bytes = "8 * vector_bytes"
 flops = "8 * lanes"
 bytes_loaded = "8 * vector_bytes"
 bytes_stored = "8 * vector_bytes"

@@ -10,6 +10,7 @@ arrays = 1
 ERT_NONTEMPORAL = { default = 0, values = [0, 1], doc = "1: stores that bypass the caches" }
 
 [trip]
+array_bytes = "16 * vector_bytes"
 bytes_stored = "16 * vector_bytes"
 */
 #include "ert.h"

@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ert.jsontypes import Json
 from ert.kernels import Kernel
-
-Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]
+from ert.limits import Limit, NoLimit
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,17 +47,30 @@ class Task:
 class Sample:
     """One timed run of ``repeats`` repeats.
 
-    time_s     on the device's own clock, first start to last stop
-    clock_hz   core clock beside the sample, None if it cannot be known
-    throttled  reason words of the device while it ran; empty if none
+    time_s       on the device's own clock, first start to last stop
+    clock_hz     core clock beside the sample, None if it cannot be known
+    issue_width  instructions per cycle of a probe beside the sample (the lower of before and after, the slowest core);
+                 it drops when something else runs on the core. None where there is no such probe
+    throttled    reason words of the device while it ran; empty if none
     """
 
     time_s: float
     clock_hz: float | None = None
+    issue_width: float | None = None
     memory_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
     throttled: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingKey:
+    """Which ceiling: a level's bandwidth for one op, or (level None) a precision's rate on one path for one op."""
+
+    op: str
+    level: str | None = None
+    precision: str | None = None
+    path: str = "vector"
 
 
 class Prepared(Protocol):
@@ -70,8 +83,8 @@ class Prepared(Protocol):
     flops_per_repeat: float
     bytes_per_repeat: float
 
-    def sample(self, repeats: int) -> Sample:
-        """Run ``repeats`` repeats and time them; raises MeasurementError if what ran is not what was asked."""
+    def sample(self, repeats: int, count: int) -> Sequence[Sample]:
+        """Time ``repeats`` repeats, ``count`` times; raises MeasurementError if what ran is not what was asked."""
         ...
 
     def warm_up(self) -> None:
@@ -103,8 +116,20 @@ class Device(Protocol):
         """None if this device can run the kernel at this precision."""
         ...
 
+    def compile_ahead(self, tasks: Sequence[Task]) -> None:
+        """Compile what the tasks need, side by side; a failure shows when its task is prepared."""
+        ...
+
     def prepare(self, task: Task) -> Prepared:
         """Compile (cached), check, verify and load. Raises KernelError, UnsupportedError, DeviceError."""
+        ...
+
+    def limit(self, ceiling: CeilingKey, clock_hz: float | None) -> Limit | NoLimit:
+        """The physical limit of a ceiling for the whole device at this core clock, byte/s or flop/s, with its source."""
+        ...
+
+    def launch_overhead_s(self) -> float | None:
+        """Time from the order to run nothing until it is done, on all of the device; None if it cannot be measured."""
         ...
 
     def close(self) -> None: ...

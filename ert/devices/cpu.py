@@ -1,0 +1,293 @@
+"""The host CPU as a device: kernels compiled for this machine, one pinned thread per core, timed inside C."""
+
+from __future__ import annotations
+
+import statistics
+import time
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ert.devices import cpu_facts
+from ert.devices.arena import ALIGNMENT_BYTES, Arena
+from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
+from ert.devices.cpu_kernel import MAX_VECTOR_BYTES, OPERAND_VECTORS, LoadedKernel, Variant, aligned, load_kernel, make_operands
+from ert.devices.pool import Job, Pool
+from ert.errors import ConfigError, KernelError, MeasurementError, UnsupportedError
+from ert.findings import Finding
+from ert.hostcc import cache_folder, compile_source, find_compiler, runtime_source
+from ert.jsontypes import Json
+from ert.kernels import Kernel
+from ert.limits import Limit, NoLimit, cpu_limits, why_no_cpu_limits
+from ert.quiet import QuietGate
+
+# Bigger shares are walked in chunks of one huge page per array, so that a sample can be short though a pass is long.
+CHUNK_BYTES = ALIGNMENT_BYTES
+# Passes of up to this size are run once before sampling; a bigger working set is far beyond every cache anyway.
+_WARM_UP_BYTES = 512 * 2**20
+# Probes a call may spend, per sample wanted, on waiting for quiet cores (about 40 us each).
+_ATTEMPTS_PER_SAMPLE = 5
+_CALIBRATION_PROBES = 400
+_MINUS_ONE_OPS = ("mixed", "update")
+
+
+class CpuDevice:
+    """The cores this process may use. Raises ConfigError for an impossible thread count, KernelError without a compiler."""
+
+    id = "cpu"
+    kind = "cpu"
+
+    def __init__(self, threads: int | None = None, seed: int = 1) -> None:
+        usable = cpu_facts.usable_cpus()
+        if threads is not None and not 1 <= threads <= len(usable):
+            raise ConfigError(f"--threads {threads}: this process may use 1 to {len(usable)} cores ({_cpu_list(usable)}).")
+        self.cpus = usable[:threads]
+        self._seed = seed
+        self._compiler = find_compiler()
+        runtime = compile_source(self._compiler, "runtime", runtime_source(), {"ERT_TYPE": "double", "ERT_VECTOR_BYTES": "16"})
+        self._pool = Pool(runtime.library, self.cpus)
+        self._kernels: dict[object, LoadedKernel | KernelError] = {}
+        self._arenas: dict[str, Arena] = {}
+        self._levels = cpu_facts.cache_levels(self.cpus)
+        self._operands: dict[tuple[str, float | None], NDArray[np.uint8]] = {}
+        self._results = [aligned(OPERAND_VECTORS * MAX_VECTOR_BYTES) for _ in self.cpus]
+        self.gate = QuietGate()
+        self._calibrate_gate()
+
+    @property
+    def threads(self) -> int:
+        return len(self.cpus)
+
+    def facts(self) -> dict[str, Json]:
+        identity = cpu_facts.cpu_identity()
+        limits = cpu_limits(identity)
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "vendor": identity.vendor,
+            "name": identity.name,
+            "uuid": cpu_facts.machine_uuid(),
+            "family": identity.family,
+            "model": identity.model,
+            "stepping": identity.stepping,
+            "microarchitecture": limits.name if limits else None,
+            "vector_bytes": self._compiler.vector_bytes,
+            "threads": self.threads,
+            "cpus": list(self.cpus),
+            "caches": [{"level": f.name, "capacity_bytes": f.capacity_bytes, "source": f.source} for f in self._levels[:-1]],
+            "core_to_core_latency_s": self._core_to_core_s(),
+            "issue_width": self.gate.reference,
+        }
+
+    def environment(self) -> dict[str, Json]:
+        return {
+            "compiler": self._compiler.version,
+            "compiler_command": " ".join(self._compiler.command),
+            "compiler_flags": " ".join(self._compiler.flags),
+            "governor": cpu_facts.governor(self.cpus),
+            "virtual_machine": cpu_facts.is_virtual(),
+            "huge_pages": cpu_facts.huge_pages_mode(),
+        }
+
+    def levels(self) -> Sequence[LevelFacts]:
+        return self._levels
+
+    def findings(self) -> list[Finding]:
+        """Warnings about the surroundings, for the ceilings file."""
+        _, cache_warning = cache_folder()
+        return [cache_warning] if cache_warning else []
+
+    def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
+        if precision not in kernel.precisions:
+            return f"kernel {kernel.name} has no {precision} version"
+        wanted = kernel.requires.get(precision, ())
+        if wanted and not self._compiler.macros.intersection(wanted):
+            names = " or ".join(w.strip("_") for w in wanted)
+            return f"this CPU (or its compiler, {self._compiler.command[0]}) has no {precision} arithmetic: needs {names}"
+        return None
+
+    def compile_ahead(self, tasks: Sequence[Task]) -> None:
+        variants = {
+            v.key: v for v in map(_variant, tasks) if v.key not in self._kernels and not self.unsupported_reason(v.kernel, v.precision)
+        }
+        with ThreadPoolExecutor(max(1, self.threads)) as workers:
+            for variant, loaded in zip(variants.values(), workers.map(self._try_load, variants.values()), strict=True):
+                self._kernels[variant.key] = loaded
+
+    def _try_load(self, variant: Variant) -> LoadedKernel | KernelError:
+        try:
+            return load_kernel(self._compiler, variant)
+        except KernelError as error:
+            return error
+
+    def prepare(self, task: Task) -> PreparedCpu:
+        if reason := self.unsupported_reason(task.kernel, task.precision):
+            raise UnsupportedError(reason)
+        variant = _variant(task)
+        if variant.key not in self._kernels:
+            self._kernels[variant.key] = self._try_load(variant)
+        loaded = self._kernels[variant.key]
+        if isinstance(loaded, KernelError):
+            raise loaded
+        return PreparedCpu(self, loaded, task.working_set_bytes)
+
+    def limit(self, ceiling: CeilingKey, clock_hz: float | None) -> Limit | NoLimit:
+        identity = cpu_facts.cpu_identity()
+        limits = cpu_limits(identity)
+        if limits is None:
+            return NoLimit(why_no_cpu_limits(identity))
+        if clock_hz is None:
+            return NoLimit("the core clock was not measured")
+        if ceiling.level is not None:
+            per_cycle = limits.bytes_per_cycle(ceiling.level, ceiling.op, self._compiler.vector_bytes)
+        else:
+            per_cycle = limits.flop_per_cycle(ceiling.op, ceiling.precision or "", self._compiler.vector_bytes)
+        if isinstance(per_cycle, NoLimit):
+            return per_cycle
+        return Limit(per_cycle.value * self.threads * clock_hz, per_cycle.source)
+
+    def launch_overhead_s(self) -> float | None:
+        table = np.zeros(1)
+        nothing = [0] * self.threads
+        times = []
+        for _ in range(200):
+            start = time.perf_counter()
+            self._pool.fill(nothing, nothing, table, 0)
+            times.append(time.perf_counter() - start)
+        return statistics.median(times)
+
+    def close(self) -> None:
+        self._pool.close()
+        for arena in self._arenas.values():
+            with suppress(BufferError):
+                arena.close()
+
+    # --- for PreparedCpu ---------------------------------------------------------------------------------------------------------
+
+    def arena_starts(self, precision: str, bytes_per_thread: int) -> Sequence[int]:
+        dtype = "float32" if precision == "fp32" else "float16" if precision == "fp16" else "float64"
+        if dtype not in self._arenas:
+            self._arenas[dtype] = Arena(self._pool, cpu_facts.memory_budget_bytes() // self.threads, dtype, self._seed)
+        return self._arenas[dtype].reserve(bytes_per_thread)
+
+    def operands_for(self, variant: Variant) -> NDArray[np.uint8]:
+        scale = -1.0 if variant.kernel.op in _MINUS_ONE_OPS else None
+        key = (variant.precision, scale)
+        if key not in self._operands:
+            self._operands[key] = make_operands(variant.precision, self._compiler.vector_bytes, self._seed, scale)
+        return self._operands[key]
+
+    def run(self, loaded: LoadedKernel, jobs: Sequence[Job], samples: int) -> NDArray[np.void]:
+        stamps = self._pool.run(loaded.address, jobs, samples=samples, attempts=samples * _ATTEMPTS_PER_SAMPLE, gate=self.gate.threshold)
+        self.gate.learn(np.minimum(stamps["width_before"], stamps["width_after"]).ravel())
+        return stamps
+
+    def result_address(self, thread: int) -> int:
+        return int(self._results[thread].ctypes.data)
+
+    def _calibrate_gate(self) -> None:
+        """Learn what an undisturbed core issues per cycle, from probes around empty calls."""
+        jobs = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
+        stamps = self._pool.run(0, jobs, samples=_CALIBRATION_PROBES, attempts=_CALIBRATION_PROBES, gate=0.0)
+        self.gate.learn(np.concatenate([stamps["width_before"].ravel(), stamps["width_after"].ravel()]))
+
+    def _core_to_core_s(self) -> list[Json]:
+        """One-way latency of a cache line from the first core to each other one; on one chip or across chips shows here."""
+        others = range(1, min(self.threads, 17))
+        return [
+            {"cpus": [self.cpus[0], self.cpus[i]], "latency_s": statistics.median(self._pool.ping_pong_s(0, i) for _ in range(5)) / 2}
+            for i in others
+        ]
+
+
+class PreparedCpu:
+    """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
+
+    def __init__(self, device: CpuDevice, loaded: LoadedKernel, working_set_bytes: int | None) -> None:
+        self._device, self._loaded = device, loaded
+        self._next_chunk = 0
+        arrays = loaded.variant.kernel.arrays if loaded.facts.array_bytes else 0
+        self._arrays = arrays
+        self._chunk_bytes, self._chunks, trips = self._layout(working_set_bytes, arrays)
+        self._trips_per_repeat = trips
+        self.working_set_bytes = device.threads * arrays * self._chunk_bytes * self._chunks if arrays else None
+        self.flops_per_repeat = float(loaded.facts.flops * trips * device.threads)
+        self.bytes_per_repeat = float(loaded.facts.bytes * trips * device.threads)
+        per_array = self._chunk_bytes * self._chunks
+        self._starts = device.arena_starts(loaded.variant.precision, arrays * per_array) if arrays else [0] * device.threads
+        self._operands = device.operands_for(loaded.variant)
+
+    def _layout(self, working_set_bytes: int | None, arrays: int) -> tuple[int, int, int]:
+        """Bytes of a chunk per array, number of chunks, and trips of one repeat (one chunk, or one pass over a small share)."""
+        step = self._loaded.facts.array_bytes
+        if not arrays:
+            return 0, 1, 1
+        if working_set_bytes is None:
+            raise MeasurementError(f"{self._loaded.variant.label}: needs a working set.")
+        share = working_set_bytes // self._device.threads // arrays
+        if share <= 4 * CHUNK_BYTES:
+            trips = max(1, share // step)
+            return trips * step, 1, trips
+        trips = CHUNK_BYTES // step
+        return trips * step, share // (trips * step), trips
+
+    def sample(self, repeats: int, count: int) -> list[Sample]:
+        stamps = self._device.run(self._loaded, self._jobs(repeats), count)
+        if self._chunks > 1:
+            self._next_chunk = (self._next_chunk + repeats * count) % self._chunks
+        wanted = repeats * self._trips_per_repeat
+        if not np.all(stamps["trips"] == wanted):
+            raise MeasurementError(
+                f"{self._loaded.variant.label}: ran {stamps['trips'].ravel()[0]} trips instead of {wanted} in a timed sample."
+            )
+        return [_to_sample(row) for row in stamps]
+
+    def warm_up(self) -> None:
+        if self.working_set_bytes is None or self.working_set_bytes <= _WARM_UP_BYTES:
+            self._device.run(self._loaded, self._jobs(2 if self._chunks == 1 else self._chunks), 1)
+
+    def _jobs(self, repeats: int) -> list[Job]:
+        is_chunked = self._chunks > 1
+        return [
+            Job(
+                arrays=[start + a * self._chunk_bytes * self._chunks for a in range(self._arrays)],
+                chunk_bytes=self._chunk_bytes,
+                passes=1 if is_chunked else repeats,
+                operands=self._operands.ctypes.data,
+                result=self._device.result_address(thread),
+                calls=repeats if is_chunked else 1,
+                first_chunk=self._next_chunk,
+                chunks=self._chunks,
+            )
+            for thread, start in enumerate(self._starts)
+        ]
+
+    def close(self) -> None:
+        """Nothing to give back: memory and code belong to the device."""
+
+
+def _to_sample(row: NDArray[np.void]) -> Sample:
+    """One sample from the stamps of all threads: first start to last stop, the mean clock, the narrowest core."""
+    clock_hz = float(np.mean((row["clock_before_hz"] + row["clock_after_hz"]) / 2))
+    width = float(np.min(np.minimum(row["width_before"], row["width_after"])))
+    return Sample(time_s=float(row["stop_s"].max() - row["start_s"].min()), clock_hz=clock_hz, issue_width=width)
+
+
+def _variant(task: Task) -> Variant:
+    return Variant(task.kernel, task.precision, {**task.kernel.defaults(), **task.parameters})
+
+
+def _cpu_list(cpus: Sequence[int]) -> str:
+    return "CPU " + ", ".join(map(str, cpus)) if len(cpus) <= 8 else f"CPUs {cpus[0]} to {cpus[-1]}"
+
+
+def probe() -> str | None:
+    """Why the CPU cannot be swept, None if it can."""
+    try:
+        find_compiler()
+    except KernelError as error:
+        return str(error)
+    return None

@@ -1,0 +1,5 @@
+"""The type of a JSON value."""
+
+from __future__ import annotations
+
+Json = None | bool | int | float | str | list["Json"] | dict[str, "Json"]

@@ -1,0 +1,140 @@
+"""What each operation must compute, in NumPy: the witness every CPU kernel is held against before it is timed.
+
+Expected values follow from the operation's definition alone. A wrong number of operations shows in the
+result, since each multiply-add moves the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+Array = NDArray[np.generic]
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """What the kernel was given and how much of it to do.
+
+    arrays    the arrays before the run, each (n,) of the element type
+    operands  (k, lanes): a, b and start values, in the element type
+    steps     multiply-adds (or dot products) per chain for kernels in registers
+    chains    independent chains; for fma+add (fma chains, add chains)
+    flops     operations per element, mixed kernels
+    """
+
+    arrays: Sequence[Array]
+    operands: Array
+    steps: int = 0
+    chains: Sequence[int] = ()
+    flops: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Expected:
+    """The arrays after the run and the result vectors (m, lanes); ``tolerance`` is relative, 0 for bit equality."""
+
+    arrays: Sequence[Array]
+    result: Array | None
+    tolerance: float = 0.0
+
+
+# Rounding of one operation, times what the longest verified chain can add up to.
+_TOLERANCE = {"float64": 1e-11, "float32": 1e-4, "float16": 2e-2}
+
+
+def _tolerance(dtype: np.dtype[np.generic]) -> float:
+    return _TOLERANCE.get(dtype.name, 0.0)
+
+
+def read(given: Inputs) -> Expected:
+    bits = given.arrays[0].view(np.uint64)
+    lanes = given.operands.view(np.uint64).shape[-1]
+    return Expected(given.arrays, np.bitwise_xor.reduce(bits.reshape(-1, lanes), axis=0)[None, :])
+
+
+def write(given: Inputs) -> Expected:
+    patterns = given.operands[:8].ravel()
+    return Expected([np.resize(patterns, given.arrays[0].shape)], None)
+
+
+def copy(given: Inputs) -> Expected:
+    return Expected([given.arrays[0], given.arrays[0]], None)
+
+
+def triad(given: Inputs) -> Expected:
+    a, b, _ = given.arrays
+    scale = np.resize(given.operands[0], b.shape)
+    return Expected([a, b, a + scale * b], None, _tolerance(a.dtype))
+
+
+def update(given: Inputs) -> Expected:
+    a = given.arrays[0]
+    return Expected([np.resize(given.operands[0], a.shape) * a], None, _tolerance(a.dtype))
+
+
+def mixed(given: Inputs) -> Expected:
+    wide = _wide(given.arrays[0])
+    a, b = (np.resize(_wide(v), wide.shape) for v in given.operands[:2])
+    x = wide * a if given.flops % 2 else wide
+    for _ in range(given.flops // 2):
+        x = x * a + b
+    narrow = given.arrays[0].dtype
+    return Expected([x.astype(narrow)], None, _tolerance(narrow))
+
+
+def fma(given: Inputs) -> Expected:
+    return Expected((), _chain(given, 2, given.chains[0], multiply=True), _tolerance(given.operands.dtype))
+
+
+def fma_add(given: Inputs) -> Expected:
+    fma_chains, add_chains = given.chains
+    each = fma_chains * given.steps
+    x = _chain(given, 2, fma_chains, multiply=True)
+    y = _chain(Inputs((), given.operands, each // add_chains), 2 + fma_chains, add_chains, multiply=False)
+    return Expected((), np.vstack([x, y]), _tolerance(given.operands.dtype))
+
+
+def _chain(given: Inputs, first: int, chains: int, *, multiply: bool) -> Array:
+    """x = x * a + b (or x = x + b), ``steps`` times on ``chains`` vectors from operand ``first`` on; integers wrap."""
+    wide = _wide(given.operands)
+    a, b, x = wide[0], wide[1], wide[first : first + chains]
+    with np.errstate(over="ignore"):
+        for _ in range(given.steps):
+            x = x * a + b if multiply else x + b
+    return x.astype(given.operands.dtype)
+
+
+def _wide(values: Array) -> Array:
+    """Floating point in double precision; integers as they are, so that they wrap like the hardware's."""
+    return values.astype(np.float64) if values.dtype.kind == "f" else values
+
+
+REFERENCES: dict[str, Callable[[Inputs], Expected]] = {
+    "read": read,
+    "write": write,
+    "copy": copy,
+    "triad": triad,
+    "update": update,
+    "mixed": mixed,
+    "fma": fma,
+    "fma+add": fma_add,
+}
+
+
+def dot(operands: NDArray[np.uint8], precision: str, steps: int, chains: int) -> NDArray[np.generic]:
+    """Sums (chains, lanes) after ``steps`` dot products of operand 0 with operand 1 (rows of raw bytes) per 32-bit lane.
+
+    int8: unsigned times signed on x86 (vpdpbusd); operands below 128 make both readings agree, so aarch64's sdot is the same.
+    """
+    if precision == "bf16":
+        a, b = ((row.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64) for row in operands[:2])
+        start = operands[2 : 2 + chains].view(np.float32).astype(np.float64)
+        return (start + steps * (a * b).reshape(-1, 2).sum(axis=1)).astype(np.float32)
+    narrow, per_lane = (np.int16, 2) if precision == "int16" else (np.int8, 4)
+    a, b = (row.view(narrow).astype(np.int64) for row in operands[:2])
+    start = operands[2 : 2 + chains].view(np.int32).astype(np.int64)
+    return (start + steps * (a * b).reshape(-1, per_lane).sum(axis=1)).astype(np.int32)

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from ert.devices.base import Json
+from ert.jsontypes import Json
 from ert.spec_sheet import Sheet
 
 # A MIG device carries its slice behind the card's name: compute slices, then memory ("2c.3g.40gb" is a part of one).
@@ -99,6 +99,14 @@ def match_sheet(facts: Facts, sheets: Iterable[Sheet]) -> Match:
             None, f"'{facts.name}' is the name of {' and '.join(names)}; the size of its memory would tell them apart", None, names
         )
     return Match(None, f"'{facts.name}' is the name of {names[0]}, but {'; '.join(_contradictions(named[0], facts))}", None, names)
+
+
+def given_sheet(sheet: Sheet, facts: Facts) -> Match:
+    """A sheet that a person named; it is taken even where it does not fit, and says so."""
+    mig = _MIG.fullmatch(facts.name)
+    name = mig["card"] if mig else facts.name
+    reason = "given by name" if _has_name(sheet, name) else f"given by name; the device calls itself '{facts.name}'"
+    return Match(sheet, reason, _slice(mig, facts, sheet) if mig else None)
 
 
 def _has_name(sheet: Sheet, name: str) -> bool:

@@ -95,7 +95,7 @@ def _amount(value: object, key_unit: str | None) -> Amount:
         case bool() | None:
             raise ConfigError(f"{'null' if value is None else value} is no amount; leave the field out where the sheet has no number.")
         case int(number) | float(number) if key_unit is not None:
-            return amount(number, key_unit)
+            return amount(number, key_unit.replace("ps", "/s"))
         case int(number) | float(number):
             raise ConfigError(f"{number} has no unit; write it as a text with its unit.")
         case str(text) if key_unit is None:

@@ -40,11 +40,6 @@ class Amount:
     quantity: Quantity
     printed: str
 
-    @property
-    def is_decimal_capacity(self) -> bool:
-        """True for a capacity without a binary prefix: vendors print MB and GB for MiB and GiB of memory."""
-        return self.quantity == "capacity" and "i" not in self.printed
-
 
 def parse_unit(unit: str) -> tuple[float, Quantity]:
     """``GiB/s`` -> (2**30, "bandwidth"). Raises ConfigError for a unit it does not know."""
@@ -72,3 +67,9 @@ def amount(number: float, unit: str) -> Amount:
     if not 0 < number * factor < float("inf"):
         raise ConfigError(f"{number:g} {unit} must be above 0.")
     return Amount(number * factor, quantity, f"{number:.10g} {unit}")
+
+
+def binary_reading(found: Amount) -> float:
+    """What a decimal capacity grows by when its prefix is read as binary: 40 MB of cache are 40 MiB. 1 if it is binary."""
+    prefix = found.printed.partition(" ")[2].removesuffix("B")
+    return _BINARY[f"{prefix.upper()}i"] / _PREFIXES[prefix] if f"{prefix.upper()}i" in _BINARY else 1.0

@@ -5,7 +5,8 @@
     DRAM            memory clock x 2 (double data rate) x bus width / 8; on a CPU channels x transfers/s x 8 B
 
 A ceilings file carries such a limit beside each ceiling already; where it does not, the facts of ``device`` give it:
-compute_capability, sm_count, memory_clock_hz, memory_bus_bits of a GPU; dram_channels, dram_transfers_per_s of a CPU.
+compute_capability, sm_count, memory_clock_hz, memory_bus_bits of a GPU; vendor, family, model, vector_bytes, threads,
+dram_channels, dram_transfers_per_s of a CPU.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ert.ceilings import BandwidthCeiling, ComputeCeiling
-from ert.devices.base import Json
-from ert.limits import GpuLimits, Limit, NoLimit, gpu_limits
+from ert.jsontypes import Json
+from ert.limits import CpuIdentity, CpuLimits, GpuLimits, Limit, NoLimit, cpu_limits, gpu_limits, why_no_cpu_limits
 
 # A DDR channel is 64 data bits wide.
 _CHANNEL_BYTES = 8
@@ -24,9 +25,12 @@ def theoretical_rate(ceiling: ComputeCeiling, device: Mapping[str, Json]) -> Lim
     """FLOP/s (integer: op/s) at the clock measured beside the ceiling."""
     if ceiling.limit is not None:
         return Limit(ceiling.limit, ceiling.limit_source or "limit in the ceilings file")
-    limits = _gpu(device, ceiling.limit_source)
+    limits = _limits(device, ceiling.limit_source)
     if isinstance(limits, NoLimit):
         return limits
+    if isinstance(limits, CpuLimits):
+        per_core = limits.flop_per_cycle(ceiling.op, ceiling.precision, _vector_bytes(device))
+        return _scaled(per_core, "threads", ceiling.clock_hz, device)
     is_geforce = "geforce" in str(device.get("name")).casefold()
     return _scaled(limits.flop_per_cycle(ceiling.precision, ceiling.path, is_geforce=is_geforce), "sm_count", ceiling.clock_hz, device)
 
@@ -37,9 +41,12 @@ def theoretical_bandwidth(ceiling: BandwidthCeiling, device: Mapping[str, Json])
         return Limit(ceiling.limit, ceiling.limit_source or "limit in the ceilings file")
     if ceiling.level == "DRAM":
         return theoretical_dram(device)
-    limits = _gpu(device, ceiling.limit_source)
+    limits = _limits(device, ceiling.limit_source)
     if isinstance(limits, NoLimit):
         return limits
+    if isinstance(limits, CpuLimits):
+        per_core = limits.bytes_per_cycle(ceiling.level, ceiling.op, _vector_bytes(device))
+        return _scaled(per_core, "threads", ceiling.clock_hz, device)
     return _scaled(limits.bytes_per_cycle(ceiling.level), None if ceiling.level == "L2" else "sm_count", ceiling.clock_hz, device)
 
 
@@ -54,11 +61,20 @@ def theoretical_dram(device: Mapping[str, Json]) -> Limit | NoLimit:
     return NoLimit("the file does not say memory clock and bus width, or channels and transfer rate")
 
 
-def _gpu(device: Mapping[str, Json], why_none: str | None) -> GpuLimits | NoLimit:
+def _limits(device: Mapping[str, Json], why_none: str | None) -> CpuLimits | GpuLimits | NoLimit:
+    """The table of the device's architecture; ``why_none``: what the ceilings file says of a missing limit."""
     capability = device.get("compute_capability")
-    if not isinstance(capability, str):
-        return NoLimit(why_none or "the file carries no limit and no compute capability")
-    return gpu_limits(capability) or NoLimit(f"unknown architecture: compute capability {capability} is not in limits/cuda.toml")
+    if isinstance(capability, str):
+        return gpu_limits(capability) or NoLimit(f"unknown architecture: compute capability {capability} is not in limits/cuda.toml")
+    family, model = device.get("family"), device.get("model")
+    if isinstance(family, int) and isinstance(model, int):
+        identity = CpuIdentity(str(device.get("vendor")), family, model, 0, str(device.get("name") or ""))
+        return cpu_limits(identity) or NoLimit(why_no_cpu_limits(identity))
+    return NoLimit(why_none or "the file carries no limit, and neither compute capability nor family and model of the device")
+
+
+def _vector_bytes(device: Mapping[str, Json]) -> int:
+    return int(_number(device, "vector_bytes") or 0)
 
 
 def _scaled(per_cycle: Limit | NoLimit, count_key: str | None, clock_hz: float | None, device: Mapping[str, Json]) -> Limit | NoLimit:

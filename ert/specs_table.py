@@ -1,0 +1,107 @@
+"""Spec sheets and their ridge points, as tables for a terminal and as JSON documents. Nothing here prints."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ert.codec import encode
+from ert.jsontypes import Json
+from ert.precisions import PRECISIONS
+from ert.spec_ridges import Ridges
+from ert.spec_sheet import Sheet, SheetNumber
+from ert.tables import precision_name
+from ert.units import with_prefix
+
+
+def sheets_list(sheets: Sequence[Sheet]) -> RenderableType:
+    """One line per sheet: name, product, DRAM bandwidth, how many numbers, where they come from."""
+    table = _table("name", "product", "DRAM", "numbers", "newest source")
+    for sheet in sheets:
+        dram = sheet.number("DRAM bandwidth")
+        newest = max((n.source for n in sheet.numbers), key=lambda source: source.date)
+        rate = with_prefix(dram.dense_value, "B/s") if dram else "-"
+        table.add_row(*map(Text, (sheet.name, sheet.product, rate, str(len(sheet.numbers)), f"{newest.date} {newest.title}")))
+    return table
+
+
+def sheet_report(sheet: Sheet) -> RenderableType:
+    """Every number of one sheet with its conditions, then its sources."""
+    sources = list(dict.fromkeys(n.source for n in sheet.numbers))
+    table = _table("number", "printed", "dense, per device", "conditions", "source")
+    for number in sheet.numbers:
+        cells = (number.what, number.amount.printed, _per_device(number), _conditions(number), f"[{sources.index(number.source) + 1}]")
+        table.add_row(*map(Text, cells))
+    heading = Text.assemble((sheet.name, "bold"), f": {sheet.product} ({sheet.vendor}), read from {sheet.file}")
+    if sheet.note:
+        heading.append(f"\n{sheet.note}")
+    lines = [f"[{i}] {source.title}, {source.date}\n    {source.where}" for i, source in enumerate(sources, start=1)]
+    return Group(heading, Text(), table, Text(), Text("\n".join(lines)))
+
+
+def _per_device(number: SheetNumber) -> str:
+    rate = "op/s" if (number.precision or "").startswith("int") else "FLOP/s"
+    return with_prefix(number.dense_value, {"bandwidth": "B/s", "rate": rate}.get(number.amount.quantity, "B"))
+
+
+def _conditions(number: SheetNumber) -> str:
+    said = [number.scope if number.devices == 1 else f"{number.scope} of {number.devices}"]
+    if number.path == "tensor":
+        said.append("sparse" if number.is_sparse else "dense")
+    if number.clock or number.clock_hz:
+        said.append(" ".join(filter(None, (number.clock, f"{number.clock_hz / 1e6:.0f} MHz" if number.clock_hz else None))))
+    return ", ".join(filter(None, (*said, number.note)))
+
+
+def ridges_table(ridges: Sequence[Ridges]) -> RenderableType:
+    """One line per product, one column per precision and path that any of them has."""
+    keys = sorted({key for found in ridges for key in found.points}, key=lambda key: (list(PRECISIONS).index(key[0]), key[1] != "vector"))
+    table = _table("product", "from", "DRAM", *(precision_name(*key) for key in keys))
+    for found in ridges:
+        values = (f"{found.points[key]:.3g}" if key in found.points else "-" for key in keys)
+        table.add_row(*map(Text, (found.name, found.origin, with_prefix(found.bandwidth_bytes_per_s, "B/s"), *values)))
+    return Group(Text("Ridge points against DRAM, FLOP/byte (integer precisions: op/byte); dense rates", style="bold"), Text(), table)
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for i, column in enumerate(columns):
+        table.add_column(column, no_wrap=i == 0, overflow="fold")
+    return table
+
+
+def sheets_document(sheets: Sequence[Sheet]) -> dict[str, Json]:
+    """Every number as printed and per device, for other programs."""
+    return {"schema": "ert.specs", "schema_version": 1, "sheets": [_sheet(sheet) for sheet in sheets]}
+
+
+def _sheet(sheet: Sheet) -> Json:
+    fields = encode(sheet)
+    assert isinstance(fields, dict)  # encode of a dataclass
+    numbers: dict[str, Json] = {"numbers": [_number(number) for number in sheet.numbers]}
+    return fields | numbers
+
+
+def _number(number: SheetNumber) -> Json:
+    fields = encode(number)
+    assert isinstance(fields, dict)  # encode of a dataclass
+    derived: dict[str, Json] = {"what": number.what, "dense_value_per_device": number.dense_value}
+    return derived | fields
+
+
+def ridges_document(ridges: Sequence[Ridges]) -> dict[str, Json]:
+    """The ridge points, FLOP/byte."""
+    rows: list[Json] = [
+        {
+            "name": found.name,
+            "origin": found.origin,
+            "bandwidth_bytes_per_s": found.bandwidth_bytes_per_s,
+            "ridges": [{"precision": p, "path": path, "flop_per_byte": value} for (p, path), value in found.points.items()],
+        }
+        for found in ridges
+    ]
+    return {"schema": "ert.ridges", "schema_version": 1, "rows": rows}

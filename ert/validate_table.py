@@ -1,0 +1,78 @@
+"""A validation as a table for a terminal: promised, theoretical, measured, and the two ratios. Nothing here prints."""
+
+from __future__ import annotations
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.table import Table
+from rich.text import Text
+
+from ert.units import capacity, with_prefix
+from ert.validation import Row, Validation
+
+_UNITS = {"byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "op/s"}
+_STYLES = {"pass": "", "below": "bold red", "above": "bold yellow", "unknown": "dim"}
+
+
+# Narrower than this, the table leaves out the theoretical peak and keeps its ratio: numbers that are cut off help nobody.
+ROOMY_WIDTH = 84
+
+
+def validation_report(validation: Validation, width: int = ROOMY_WIDTH) -> RenderableType:
+    """Which sheet, the table, one line per note, the verdict; for a terminal ``width`` columns wide."""
+    parts: list[RenderableType] = [_heading(validation)]
+    if validation.rows:
+        parts += [Text(), _table(validation, is_roomy=width >= ROOMY_WIDTH)]
+    if notes := _notes(validation):
+        parts += [Text(), notes]
+    return Group(*parts, Text(), Text(f"verdict: {validation.verdict}", style=_STYLES[validation.verdict] or "bold"))
+
+
+def _heading(validation: Validation) -> Text:
+    if validation.spec:
+        return Text.assemble((validation.device, "bold"), f" against the sheet {validation.spec} ({validation.spec_reason})")
+    text = Text.assemble((validation.device, "bold"), f" against its theoretical peak only: {validation.spec_reason}.")
+    if validation.candidates:
+        text.append(f"\nSheets to choose from with --spec: {', '.join(validation.candidates)}")
+    return text
+
+
+def _table(validation: Validation, *, is_roomy: bool) -> Table:
+    columns = {
+        "what": [row.what for row in validation.rows],
+        "sheet": [row.sheet or "-" if row.unit == "byte" else _amount(row.spec, row) for row in validation.rows],
+        "peak": [_amount(row.theoretical, row) for row in validation.rows],
+        "measured": [_amount(row.measured, row) for row in validation.rows],
+        "of sheet": [_percent(row.ratio) for row in validation.rows],
+        "of peak": [_percent(row.theoretical_ratio) for row in validation.rows],
+        "verdict": [row.verdict for row in validation.rows],
+    }
+    if not is_roomy:
+        del columns["peak"]
+    table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
+    for name in columns:
+        table.add_column(name, justify="left" if name in ("what", "verdict") else "right", overflow="fold")
+    for row, cells in zip(validation.rows, zip(*columns.values(), strict=True), strict=True):
+        *plain, verdict = cells
+        table.add_row(*map(Text, plain), Text(verdict, style=_STYLES[row.verdict]))
+    return table
+
+
+def _amount(value: float | None, row: Row) -> str:
+    if value is None:
+        return "-"
+    return capacity(value) if row.unit == "byte" else with_prefix(value, _UNITS[row.unit])
+
+
+def _percent(ratio: float | None) -> str:
+    return "-" if ratio is None else f"{100 * ratio:.3g} %" if ratio < 0.1 else f"{100 * ratio:.1f} %"
+
+
+def _notes(validation: Validation) -> Text:
+    """What peak means, then one line per note; rows that share one stand together."""
+    owners: dict[str, list[str]] = {}
+    for row in validation.rows:
+        if row.note:
+            owners.setdefault(row.note, []).append(row.what)
+    lines = ["peak: the theoretical one, at the measured clock"] if any(row.theoretical for row in validation.rows) else []
+    return Text("\n".join((*lines, *(f"{', '.join(whats)}: {note}" for note, whats in owners.items()))))

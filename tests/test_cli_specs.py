@@ -1,0 +1,87 @@
+"""``ert specs`` as a person meets it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from make_ceilings import make_ceilings
+
+from ert.ceilings import save
+from ert.specs import shipped_sheets
+
+DATA = Path(__file__).parent / "data" / "specs"
+ERT = str(Path(sys.executable).with_name("ert"))
+
+
+def ert(*arguments: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": "200"}
+    return subprocess.run([ERT, "specs", *arguments], capture_output=True, text=True, check=False, env=environment)
+
+
+def test_the_list_holds_every_sheet_with_a_source() -> None:
+    done = ert()
+    assert done.returncode == 0, done.stderr
+    assert all(name in done.stdout for name in shipped_sheets())
+    assert "NVIDIA A30 Tensor Core GPU data sheet" in done.stdout
+
+
+def test_one_sheet_shows_conditions_and_addresses() -> None:
+    done = ert("gb200")
+    assert done.returncode == 0
+    assert "board of 2, sparse, boost" in done.stdout
+    assert "2.5 PFLOP/s" in done.stdout
+    assert "https://www.nvidia.com/en-us/data-center/gb200-nvl72/" in done.stdout
+
+
+def test_a_sheet_of_ones_own_is_shown_the_same_way() -> None:
+    done = ert(str(DATA / "own.toml"))
+    assert done.returncode == 0
+    assert "My accelerator" in done.stdout
+    assert "312 TFLOP/s" in done.stdout
+
+
+def test_json_holds_the_numbers_as_printed_and_per_device() -> None:
+    document = json.loads(ert("B200", "--json", "-").stdout)
+    assert document["schema"] == "ert.specs"
+    dram = next(n for n in document["sheets"][0]["numbers"] if n["what"] == "DRAM bandwidth")
+    assert dram["amount"]["printed"] == "64 TB/s"
+    assert dram["dense_value_per_device"] == 8e12
+    assert dram["scope"] == "node"
+
+
+def test_ridges_show_how_the_corner_moves_between_generations(tmp_path: Path) -> None:
+    save(make_ceilings({"DRAM": 2e12}, {("fp32", "vector"): 20e12}), tmp_path / "c.json")
+    names = ("V100-SXM2-16GB", "A100-SXM4-80GB", "H100-SXM5-80GB", str(tmp_path / "c.json"))
+    rows = json.loads(ert("--ridge", *names, "--json", "-").stdout)["rows"]
+    ridges = [{(r["precision"], r["path"]): r["flop_per_byte"] for r in row["ridges"]} for row in rows]
+    # 125/0.9, 312/2.039, 989.5/3.35: tensor cores outgrow memory with every generation.
+    assert [r["fp16", "tensor"] for r in ridges[:3]] == pytest.approx([138.9, 153.0, 295.4], abs=0.1)
+    assert ridges[3]["fp32", "vector"] == pytest.approx(10)
+    assert [row["origin"] for row in rows] == ["sheet", "sheet", "sheet", "measured"]
+
+
+def test_the_ridge_table_has_a_line_per_product_that_has_one() -> None:
+    done = ert("--ridge")
+    assert done.returncode == 0
+    assert "MI300X" in done.stdout
+    assert "EPYC 9004" not in done.stdout
+    named = ert("--ridge", "EPYC 9004", "T4")
+    assert "EPYC 9004: no ridge point" in named.stderr
+    assert "T4" in named.stdout
+
+
+@pytest.mark.parametrize("name", ["H100", "no-such.toml"])
+def test_an_unknown_name_is_one_message(name: str) -> None:
+    done = ert(name)
+    assert done.returncode == 1
+    assert name in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_help_ends_with_an_example() -> None:
+    assert ert("--help").stdout.splitlines()[-1].strip().startswith("ert specs ")

@@ -24,7 +24,7 @@ from ert.strict_table import StrictTable
 
 _FULL_FORM_KEYS = {"match", "sources", "compute", "bandwidth", "capacity"}
 _LEVELS = {name.casefold(): name for name in LEVELS}
-_UNITS_IN_KEYS = r"[KMGT]?i?B(?:ps)?|[MGTP]FLOPps|[MGTP]OPps|[MG]Hz"
+_UNITS_IN_KEYS = r"[KMGT]?i?B(?:ps)?|[MGTP]FLOP(?:ps|S)|[MGTP]OP(?:ps|S)|[MG]Hz"
 _KEY = re.compile(
     rf"(?P<what>clock|{'|'.join(_LEVELS)}|(?:{'|'.join(PRECISIONS)})(?P<path>_tensor|_vector)?)(?:_(?P<unit>{_UNITS_IN_KEYS}))?",
     re.IGNORECASE,

@@ -289,6 +289,11 @@ def test_a_sloppy_gpu_table_is_refused_by_file_and_field(old: str, new: str, wor
     assert all(word in str(refused.value) for word in ["f.toml", *words]), str(refused.value)
 
 
+def test_a_complaint_names_the_line() -> None:
+    with pytest.raises(ConfigError, match=r"f\.toml, line 8: microarchitecture 'Core': fma: per_cycle"):
+        parse_cpu_limits(GOOD_CPU.replace("per_cycle = [2]", "per_cycle = [0]"), "f.toml")
+
+
 def test_two_entries_for_one_processor_are_refused() -> None:
     entry = GOOD_CPU.split("[[microarchitecture]]")[1]
     twin = entry.replace("Core", "Twin").replace("[[1, 2]]", "[[2, 5]]")

@@ -335,6 +335,7 @@ def test_every_wrong_field_of_a_short_sheet_is_named_at_once() -> None:
         ('device = "X"', ["no number"]),
         ('dram = "1 TB/s"', ["name", "must be a text"]),
         ('device = "X"\ndram = "1 TB/s"\ndramm = "1 TB/s"', ["dramm", "unknown"]),
+        ('device = "X"\nfp32_TFLOPS = "n/a"', ["fp32_TFLOPS", "plain number"]),
         ('device = "X"\nfp32 = "1 TB/s"', ["fp32", "bandwidth", "rate"]),
         ('device = "X"\ndram = 5', ["dram", "no unit"]),
         ('device = "X"\ndram_GBps = "5"', ["dram_GBps", "plain number"]),

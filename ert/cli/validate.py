@@ -24,7 +24,8 @@ EXIT_BELOW = 3
 def validate(ctx: click.Context, ceilings: str, spec: str | None, json_path: str | None) -> None:
     """Compare the file CEILINGS with the vendor's spec sheet and with the theoretical peak at the measured clock.
 
-    Without --spec the sheet is chosen by the device's exact name. Every number of the sheet gets a row. The exit
+    Without --spec the sheet is chosen by the device's exact name. One of your own takes a few lines of TOML:
+    device = "X", dram = "2 TB/s", l2 = "40 MB", fp32 = "19.5 TFLOP/s". Every number of the sheet gets a row. The exit
     code is 3 if a measurement is below its promise; tolerances and their reasons: configs/validate.toml.
     """
     found = load(ceilings)

@@ -290,7 +290,7 @@ def test_a_sloppy_gpu_table_is_refused_by_file_and_field(old: str, new: str, wor
 
 
 def test_a_complaint_names_the_line() -> None:
-    with pytest.raises(ConfigError, match=r"f\.toml, line 8: microarchitecture 'Core': fma: per_cycle"):
+    with pytest.raises(ConfigError, match=r"f\.toml, line 9: microarchitecture 'Core': fma: per_cycle"):
         parse_cpu_limits(GOOD_CPU.replace("per_cycle = [2]", "per_cycle = [0]"), "f.toml")
 
 

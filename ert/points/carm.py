@@ -14,6 +14,7 @@ from ert.points.numerals import is_missing, parse_number
 
 _PRECISIONS = {"dp": "fp64", "sp": "fp32", "hp": "fp16", "bf16": "bf16"}
 _GIGA = 1e9
+_NEEDED = ("ISA", "Precision", "Threads", "Loads", "Stores")
 _LEVELS = ("L1", "L2", "L3", "DRAM")
 
 
@@ -29,6 +30,8 @@ def read(document: Document, options: ReadOptions) -> Reading:
     if len(lines) < 3:
         raise AnalysisError(f"{document.name}: no run below the two header lines of CARM.")
     columns = [c.strip() for c in lines[1][1].split(",")]
+    if absent := [c for c in _NEEDED if c not in columns]:
+        raise document.error(f"no column {', '.join(absent)}; the second header line of CARM names them.", 2)
     witnesses = [w for number, line in lines[2:] if line.strip() for w in _row(document, number, line, columns)]
     return Reading("carm", document.name, witnesses=tuple(witnesses), findings=document.findings)
 

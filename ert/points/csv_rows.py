@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from ert.points.document import Document
@@ -34,55 +33,71 @@ def split_fields(text: str, delimiter: str) -> list[str]:
 
 def rows(document: Document, delimiter: str, *, start: int = 1, is_noise: Callable[[str], bool] | None = None) -> Iterator[Row]:
     """Rows from line ``start`` on; blank lines and, at the beginning of a row, noise lines are left out."""
-    pending = _Pending()
-    for number, line in document.lines():
-        if number < start:
-            continue
-        if pending.parts and _NEW_ROW.match(line):
-            yield pending.damaged()
-            pending = _Pending()
-        if not pending.parts:
-            if not line.strip() or (is_noise is not None and is_noise(line)):
+    records = _Records(document, start, is_noise)
+    reader = csv.reader(records, delimiter=delimiter)
+    while True:
+        try:
+            fields = next(reader)
+        except StopIteration:
+            break
+        except csv.Error:  # a field beyond csv's limit: a quote that never closed
+            fields = None
+        yield from records.take_damaged()
+        yield Row(records.line, fields, True) if fields is not None else Row(records.line, [records.text], False)
+    yield from records.take_damaged()
+
+
+class _Records:
+    """Hands csv one whole record at a time, so that it never takes the next row for the rest of a damaged one.
+
+    line, text  of the record handed out last
+    """
+
+    def __init__(self, document: Document, start: int, is_noise: Callable[[str], bool] | None) -> None:
+        self._lines = document.lines()
+        self._start = start
+        self._is_noise = is_noise
+        self._damaged: list[Row] = []
+        self.line = 0
+        self.text = ""
+
+    def __iter__(self) -> Iterator[str]:
+        for number, line in self._lines:
+            if number < self._start or not line.strip() or (self._is_noise is not None and self._is_noise(line)):
                 continue
+            self.line, self.text = number, line
             if line.count('"') % 2 == 0:  # nearly every row: all of it on one line
-                yield Row(number, split_fields(line.rstrip("\n"), delimiter))
-                continue
-            pending.line = number
-        pending.add(line)
-        if pending.is_closed:
-            yield Row(pending.line, split_fields(pending.text.rstrip("\n"), delimiter))
-            pending = _Pending()
-        elif pending.characters > _MAX_RECORD_CHARACTERS:
-            yield pending.damaged()
-            pending = _Pending()
-    if pending.parts:
-        yield pending.damaged()
+                yield line
+            else:
+                yield from self._over_lines(number, line)
 
+    def _over_lines(self, number: int, line: str) -> Iterator[str]:
+        """A record whose quotes are open at the end of its first line, because a name holds a newline or the row is cut off."""
+        parts, quotes, characters = [line], line.count('"'), len(line)
+        for following, text in self._lines:
+            if _NEW_ROW.match(text):
+                self._damage(number, parts)
+                number, parts, quotes, characters = following, [], 0, 0
+            parts.append(text)
+            quotes += text.count('"')
+            characters += len(text)
+            if quotes % 2 == 0:
+                self.line, self.text = number, "\n".join(parts)
+                yield self.text
+                return
+            if characters > _MAX_RECORD_CHARACTERS:
+                break
+        self._damage(number, parts)
 
-@dataclass(slots=True)
-class _Pending:
-    """A record whose quotes may still be open, so that a newline may belong to a name."""
+    def _damage(self, line: int, parts: list[str]) -> None:
+        self._damaged.append(Row(line, ["\n".join(parts)], whole=False))
 
-    line: int = 0
-    parts: list[str] = field(default_factory=list)
-    characters: int = 0
-    quotes: int = 0
-
-    def add(self, line: str) -> None:
-        self.parts.append(line)
-        self.characters += len(line)
-        self.quotes += line.count('"')
-
-    @property
-    def text(self) -> str:
-        return "".join(self.parts)
-
-    @property
-    def is_closed(self) -> bool:
-        return self.quotes % 2 == 0
-
-    def damaged(self) -> Row:
-        return Row(self.line, [self.text.rstrip("\n")], whole=False)
+    def take_damaged(self) -> list[Row]:
+        """The damaged rows met since the last call."""
+        if not self._damaged:
+            return []
+        taken, self._damaged = self._damaged, []
+        return taken
 
 
 def guess_delimiter(header: str) -> str:

@@ -31,13 +31,17 @@ class Document:
         return self.text[:_SNIFF_CHARACTERS]
 
     def lines(self) -> Iterator[tuple[int, str]]:
-        """(number from 1, line with its newline); split at newlines only, since names may hold other separators."""
-        start, number = 0, 0
-        while start < len(self.text):
-            end = self.text.find("\n", start) + 1 or len(self.text)
-            number += 1
-            yield number, self.text[start:end]
-            start = end
+        """(number from 1, line without its newline); split at newlines only, since names may hold other separators."""
+        lines = self.text.split("\n")
+        if not lines[-1]:
+            lines.pop()
+        return enumerate(lines, start=1)
+
+    def line_at(self, position: int) -> tuple[int, str]:
+        """(number, line) around a position of the text."""
+        start = self.text.rfind("\n", 0, position) + 1
+        end = self.text.find("\n", position)
+        return self.text.count("\n", 0, start) + 1, self.text[start : end if end >= 0 else None]
 
     def error(self, message: str, line: int | None = None, column: int | str | None = None) -> AnalysisError:
         """An AnalysisError that names this file and, where known, line and column."""

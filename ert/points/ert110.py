@@ -6,10 +6,10 @@ compute ceiling has none here either. The host's name and address stay in the fi
 
 from __future__ import annotations
 
-from ert.devices.base import Json
 from ert.errors import SchemaError
 from ert.files import parse_json
 from ert.findings import Finding
+from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Origin, Reading, ReadOptions, Witness

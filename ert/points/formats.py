@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import gc
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from ert.errors import AnalysisError
@@ -61,4 +63,17 @@ def parse_points(document: Document, format_name: str = AUTO, options: ReadOptio
     if name not in FORMATS:
         known = "; ".join(f"{key}: {f.summary}" for key, f in FORMATS.items())
         raise AnalysisError(f"{document.name}: none of the known formats is recognised in it. Name one with --format. Known: {known}.")
-    return FORMATS[name].read(document, options)
+    with _without_collector():
+        return FORMATS[name].read(document, options)
+
+
+@contextmanager
+def _without_collector() -> Iterator[None]:
+    """Reading makes objects by the million, none of them in cycles: looking for cycles takes a fifth of the time."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Decimal, KernelPoint, Origin, Skipped
 from ert.points.ncu_layout import Cell, Launch, Table
@@ -127,10 +128,12 @@ class _Numbers:
             unit = "ns"  # its base unit, where the units row was lost
         try:
             return parse_number(cell.text, self.decimal) * unit_factor(unit)
-        except (ValueError, ArithmeticError) as error:
+        except ValueError as error:
             raise self.document.error(
                 f"{metric}: {error}. If numbers are written the other way, say --decimal point or --decimal comma.", cell.line, cell.column
             ) from error
+        except AnalysisError as error:
+            raise self.document.error(f"{metric}: {error}", cell.line, cell.column) from error
 
     def lack(self, metrics: Iterable[str]) -> None:
         self.missing += [m for m in metrics if self(m) is None and m not in self.missing]

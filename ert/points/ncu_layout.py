@@ -7,7 +7,7 @@ do not matter. ==PROF== lines and the program's own output may stand anywhere be
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -64,12 +64,13 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
-class _Header:
-    """line, delimiter, and column name -> index; ``width`` columns in all."""
+class Header:
+    """Where the columns are named. ``is_quoted``: ncu quotes every field; a spreadsheet may have taken the quotes away."""
 
     line: int
     delimiter: str
     names: tuple[str, ...]
+    is_quoted: bool
 
     @property
     def columns(self) -> Mapping[str, int]:
@@ -86,26 +87,25 @@ def header_of(line: str) -> tuple[str, tuple[str, ...]] | None:
     return (delimiter, names) if known else None
 
 
-def find_header(document: Document) -> _Header | None:
+def find_header(document: Document) -> Header | None:
     """The first header line of the file."""
-    start = document.text.find(NAME)
-    if start < 0:
-        return None
-    for number, line in document.lines():
+    position = document.text.find(NAME)
+    while position >= 0:
+        number, line = document.line_at(position)
         if found := header_of(line):
-            return _Header(number, *found)
+            return Header(number, *found, is_quoted=line.lstrip("\ufeff ").startswith('"'))
+        position = document.text.find(NAME, position + len(NAME))
     return None
 
 
-def read_layout(document: Document, header: _Header, wanted: Callable[[str], bool]) -> Layout:
+def read_layout(document: Document, header: Header, wanted: Callable[[str], bool]) -> Layout:
     """Every launch of the file with the cells of the wanted metrics."""
     layout = Layout()
     block = _Block(document, header, wanted)
-    quoted = _is_quoted(document, header)
-    for row in rows(document, header.delimiter, start=header.line + 1, is_noise=lambda line: _is_noise(line, quoted, header.delimiter)):
+    for row in rows(document, header.delimiter, start=header.line + 1, is_noise=lambda line: _is_noise(line, header)):
         if NAME in row.fields and (again := header_of(header.delimiter.join(row.fields))):
             layout.tables.append(block.table)
-            block = _Block(document, _Header(row.line, header.delimiter, again[1]), wanted)
+            block = _Block(document, replace(header, line=row.line, names=again[1]), wanted)
         elif reason := block.add(row):
             layout.damaged.append(Skipped(block.name_of(row), reason, Origin(document.name, row.line)))
         layout.decimal = layout.decimal or block.decimal
@@ -113,21 +113,14 @@ def read_layout(document: Document, header: _Header, wanted: Callable[[str], boo
     return layout
 
 
-def _is_quoted(document: Document, header: _Header) -> bool:
-    return any(line.lstrip("\ufeff").startswith('"') for number, line in document.lines() if number == header.line)
-
-
-def _is_noise(line: str, quoted: bool, delimiter: str) -> bool:
-    """ncu quotes every field; a file that went through a spreadsheet may have lost the quotes."""
-    if line.startswith('"'):
-        return False
-    return quoted or line.startswith("==") or delimiter not in line
+def _is_noise(line: str, header: Header) -> bool:
+    return not line.startswith('"') and (header.is_quoted or line.startswith("==") or header.delimiter not in line)
 
 
 class _Block:
     """One header and the rows under it, growing a Table."""
 
-    def __init__(self, document: Document, header: _Header, wanted: Callable[[str], bool]) -> None:
+    def __init__(self, document: Document, header: Header, wanted: Callable[[str], bool]) -> None:
         self.table = Table()
         self.decimal: Decimal | None = None
         self._document = document

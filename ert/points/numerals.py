@@ -9,7 +9,8 @@ from collections.abc import Iterable
 from ert.points.model import Decimal
 
 # Words that profilers print where a counter could not be read; none of them is ever zero.
-_MISSING = {"", "n/a", "(!) n/a", "na", "nil", "none", "null", "-", "nan", "inf", "infinity", "not available", "[n/a]", "<na>"}
+_MISSING = {"", "n/a", "(!) n/a", "na", "nil", "none", "null", "-", "not available", "[n/a]", "<na>"}
+_MISSING_SIGNED = {"nan", "inf", "infinity"}
 # Blank, no-break, thin and narrow no-break spaces and apostrophes group digits; nobody uses them as a decimal sign.
 _GROUPING = str.maketrans("", "", " \u00a0\u2009\u202f'\u2019")
 # Groups of two are Indian (12,34,567). Nobody groups digits and writes an exponent as well.
@@ -26,7 +27,10 @@ _ONE_GROUP = re.compile(r"^[+-]?[1-9][0-9]{0,2}[.,][0-9]{3}$")
 
 def is_missing(text: str) -> bool:
     """True for the words profilers print instead of a number (also NaN and infinity)."""
-    return text.strip().lstrip("+-").lower() in _MISSING or text.strip() == "-"
+    if text[:1].isdigit():
+        return False
+    plain = text.strip().lower()
+    return plain in _MISSING or plain.lstrip("+-") in _MISSING_SIGNED
 
 
 def decimal_evidence(text: str) -> Decimal | None:
@@ -60,6 +64,8 @@ def first_evidence(texts: Iterable[str]) -> Decimal | None:
 
 def parse_number(text: str, decimal: Decimal) -> float:
     """One printed number. Raises ValueError if it is not written with this decimal sign, or not finite."""
+    if text.isdigit() and text.isascii():
+        return float(text)
     plain = text.strip().translate(_GROUPING)
     if not _FORMS[decimal].match(plain):
         raise ValueError(f"'{text}' is not a number with a decimal {decimal}")

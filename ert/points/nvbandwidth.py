@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ert.devices.base import Json
 from ert.errors import SchemaError
 from ert.files import parse_json
+from ert.jsontypes import Json
 from ert.points.document import Document
 from ert.points.model import Collected, Origin, Reading, ReadOptions, Witness
 from ert.points.numerals import is_missing, parse_number

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 
-from ert.devices.base import Json
 from ert.errors import AnalysisError, SchemaError
 from ert.files import parse_json
+from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.points.document import Document
 from ert.points.fields import Fields, to_point

@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.findings import Finding
 from ert.jsontypes import Json
-from ert.judge import MISSING, Judgement, Roofs, judge, not_placeable, roofs_of
+from ert.judge import MISSING, Judgement, Roofs, judge, not_placeable, roofs_of, without_roof
 from ert.judge_advice import advice
 from ert.judge_trajectory import Step, Trajectory, trajectories
-from ert.points.model import Reading, Skipped, Witness
+from ert.points.model import Reading, Skipped, Witness, work_name
 from ert.units import capacity
 
 SCHEMA = "ert.comparison"
@@ -51,11 +51,12 @@ class Comparison:
 
     @property
     def incomplete(self) -> tuple[Judgement, ...]:
-        return tuple(k for k in self.kernels if MISSING in k.flags)
+        """Kernels that lack a counter, or the roof of their precision."""
+        return tuple(k for k in self.kernels if MISSING in k.flags or k.bound is None)
 
     @property
     def is_complete(self) -> bool:
-        """False if a kernel had to be skipped or lacks a counter."""
+        """False if a kernel had to be skipped or could be judged in part only."""
         return not self.skipped and not self.incomplete
 
 
@@ -116,7 +117,9 @@ def _ceiling(witness: Witness, ceilings: Ceilings) -> float | None:
 
 def missing_counts(comparison: Comparison) -> list[tuple[str, int]]:
     """(what is missing, in how many kernels), the most frequent first."""
-    return Counter(name for k in comparison.incomplete for name in k.point.missing).most_common()
+    counters = Counter(name for k in comparison.incomplete for name in k.point.missing)
+    roofs = Counter(f"a roof for {work_name(key)}" for k in comparison.incomplete for key in without_roof(k, comparison.roofs))
+    return (counters + roofs).most_common()
 
 
 def to_json(comparison: Comparison) -> str:

@@ -138,12 +138,15 @@ def not_placeable(point: KernelPoint, roofs: Roofs) -> str | None:
 
 
 def judge(point: KernelPoint, roofs: Roofs) -> Judgement:
-    """Place one kernel that is not ``not_placeable``. Unknown FLOPs leave the bound open: only the bandwidths are judged."""
+    """Place one kernel that is not ``not_placeable``.
+
+    FLOPs that are unknown, or of a precision without a roof, leave the bound open: then only the bandwidths are judged.
+    """
     flops = point.total_flops
     known = _known(point, flops or 0.0, roofs)
     floor = known.bound("value")
     launch_s = roofs.launch_s * point.launches
-    is_open = flops is None
+    is_open = flops is None or any(roof is None for _, _, roof in known.work)
     bound = None if is_open else known.bound_by(floor, launch_s)
     excess = known.excess(floor)
     return Judgement(
@@ -152,12 +155,18 @@ def judge(point: KernelPoint, roofs: Roofs) -> Judgement:
         ai={level: flops / amount if flops and amount else None for level, amount in point.bytes.items()},
         bandwidth_share={level: amount / point.time_s / roofs.bandwidth[level].value for level, amount in known.levels.items()},
         bound=bound,
-        attainable_flop_per_s=floor.attainable_flop_per_s if flops else None,
+        attainable_flop_per_s=None if is_open else floor.attainable_flop_per_s,
         fraction_of_roof=None if is_open else floor.time_floor_s / point.time_s,
         time_floor_s=max(floor.time_floor_s, launch_s) if bound and bound.kind == "latency" else floor.time_floor_s,
         flags=tuple(known.flags(bound, excess)),
         excess=excess,
     )
+
+
+def without_roof(judgement: Judgement, roofs: Roofs) -> list[str]:
+    """The work keys of a kernel that no ceiling matches."""
+    work = judgement.point.flops or {}
+    return [key for key, amount in work.items() if amount and split_work(key) not in roofs.compute]
 
 
 @dataclass(frozen=True, slots=True)

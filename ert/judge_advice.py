@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ert import judge as j
 from ert.judge import Judgement, Roofs
-from ert.points.model import split_work
+from ert.points.model import split_work, work_name
 from ert.units import with_prefix
 
 # At this share of a roof the roof itself is the limit, and only less work helps.
@@ -23,19 +23,22 @@ _TELLING_RATIOS = (
 
 def advice(judgement: Judgement, roofs: Roofs) -> str:
     """The three steps for one kernel, after what has to be cleared up first."""
-    parts = [*_first(judgement), _steps(judgement, roofs), *_afterwards(judgement)]
+    parts = [*_first(judgement, roofs), _steps(judgement, roofs), *_afterwards(judgement)]
     return " ".join(part for part in parts if part)
 
 
-def _first(judgement: Judgement) -> list[str]:
+def _first(judgement: Judgement, roofs: Roofs) -> list[str]:
     parts = []
     if judgement.excess is not None:
         parts.append(_above(judgement, judgement.excess))
     if j.MISSING in judgement.flags:
-        lacking = "; ".join(judgement.point.missing) or "FLOPs"
-        parts.append(f"Missing: {lacking}. A limit that these counters would show cannot be seen.")
+        counters = "; ".join(judgement.point.missing) or "FLOPs"
+        parts.append(f"Missing: {counters}. A limit that these counters would show cannot be seen.")
     if j.NO_ROOF in judgement.flags:
-        parts.append("The ceilings file has no roof for part of this work: measure it with `ert sweep --precision` or `--level`.")
+        lacking = j.without_roof(judgement, roofs) + [
+            name for name, a in judgement.point.bytes.items() if a and name not in roofs.bandwidth
+        ]
+        parts.append(f"No roof in the ceilings file for {', '.join(map(work_name, lacking))}: measure it with `ert sweep`.")
     if j.INVERTED in judgement.flags:
         parts.append("A slower level moved more bytes than a faster one: check which counters were collected, and in how many passes.")
     return parts
@@ -56,7 +59,8 @@ def _above(judgement: Judgement, excess: float) -> str:
 def _steps(judgement: Judgement, roofs: Roofs) -> str:
     bound = judgement.bound
     if bound is None:
-        return "FLOPs are unknown, so no roof can be chosen: collect the FLOP counters first." + _shares(judgement)
+        cause = "its precision has no roof here" if j.without_roof(judgement, roofs) else "its FLOPs are unknown"
+        return f"Which roof binds stays open, because {cause}.{_shares(judgement)}"
     if bound.kind == "latency":
         each = with_prefix(judgement.point.time_s / judgement.point.launches, "s")
         return (
@@ -99,7 +103,7 @@ def _bandwidth_proof(level: str, share: float, floor_s: float) -> str:
 def _compute_steps(judgement: Judgement, roofs: Roofs) -> str:
     key = judgement.bound.precision if judgement.bound else None
     fraction = judgement.fraction_of_roof or 0.0
-    name = _spoken(key) if key else "compute"
+    name = work_name(key) if key else "compute"
     peak = with_prefix(judgement.attainable_flop_per_s or 0.0, "FLOP/s")
     steps = f"1. Compute is the lower roof at this AI{_ridge_remark(judgement)}. 2. No memory level binds; the flat roof of {name} does"
     steps += f" ({peak}, reached to {100 * fraction:.0f} %). 3. "
@@ -112,11 +116,6 @@ def _compute_steps(judgement: Judgement, roofs: Roofs) -> str:
 
 def _ridge_remark(judgement: Judgement) -> str:
     return ", though so near the ridge that the intervals leave it open" if j.NEAR_RIDGE in judgement.flags else ""
-
-
-def _spoken(key: str) -> str:
-    precision, path = split_work(key)
-    return precision if path == "vector" else f"{precision} {path}"
 
 
 def _faster_roof(key: str | None, roofs: Roofs) -> str | None:

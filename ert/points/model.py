@@ -31,6 +31,12 @@ def split_work(key: str) -> tuple[str, str]:
     return (UNKNOWN, "tensor") if key == "tensor" else (key, "vector")
 
 
+def work_name(key: str) -> str:
+    """``"fp16_tensor"`` -> ``"fp16 tensor"``: for people; the vector path goes without saying."""
+    precision, path = split_work(key)
+    return precision if path == "vector" else f"{precision} {path}"
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a kernel was read: the file as the user named it, and the line (None inside JSON or YAML)."""

@@ -3,30 +3,137 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
 
 from ert.findings import Finding
-from ert.fit.model import CapacityFact, Curve, Level, LevelFit
-from ert.fit.plateaus import split_levels
-from ert.fit.rows import check_curve, gather_sizes, throttled_rows
-from ert.fit.value import leaving, sustained
+from ert.fit import remarks
+from ert.fit.capacity import leaving_size
+from ert.fit.launch import after_launch
+from ert.fit.model import Bools, CapacityFact, Curve, Level, LevelFit
+from ert.fit.names import name_levels
+from ert.fit.plateaus import LEAST_SIZES, LEAST_STEP, Plateau, WeightedSizes, find_plateaus, without_exceptions
+from ert.fit.rows import check_curve, gather_sizes
+from ert.fit.spells import follows_size, slow_rows, throttled_rows, usual_clock, without_dents
+from ert.fit.value import Sustained, sustained
 
 __all__ = ["CapacityFact", "Curve", "Level", "LevelFit", "fit_levels"]
 
+# A level of fewer sizes, or narrower, is believed and marked: the sweep should look closer.
+_SHORT_SIZES, _SHORT_OCTAVES = 6, 0.5
+# A level that loses more than this from end to end is marked as declining.
+_DECLINING = 0.05
+
 
 def fit_levels(curve: Curve, facts: Sequence[CapacityFact] = ()) -> LevelFit:
-    """Levels of one curve, fast to slow."""
+    """Find the levels of one curve, fast to slow; no device, no randomness.
+
+    facts  the device's caches, fast to slow, in the unit of the curve's working sets; they name levels and decide
+           whether memory was reached, and never change a number
+
+    Rows taken while the device throttled or was slow for a while are left out where others cover their sizes. Raises
+    AnalysisError for arrays of different lengths, values that are not positive and finite, or a single size.
+    Source: working-set sweep of Lo et al., Roofline Model Toolkit, PMBS 2014; each step names its own.
+    """
     check_curve(curve)
-    slow = throttled_rows(curve)
-    keep = ~slow if not slow.all() else slow
-    sizes = gather_sizes(curve, keep)
-    split = split_levels(sizes)
-    warnings: list[Finding] = []
-    levels = []
-    for k, p in enumerate(split.plateaus):
-        value, ci = sustained(sizes, p)
-        cap = None
-        if k + 1 < len(split.plateaus):
-            cap = leaving(sizes, p, split.plateaus[k + 1], ~split.is_outlier)
-        x = 2.0 ** sizes.octave[p.members]
-        levels.append(Level(None, value, ci, (float(x[0]), float(x[-1])), int(x.size), cap and cap[0], cap and cap[1]))
-    return LevelFit(tuple(levels), tuple(warnings))
+    throttled, slow = throttled_rows(curve), slow_rows(curve)
+    used = ~(throttled | slow)
+    if np.unique(curve.working_set_bytes[used]).size < LEAST_SIZES:
+        used = np.ones_like(used)
+    levels, warnings = _fit_rows(curve, used)
+    if (throttled & ~used).any():
+        levels = _with_hidden(curve, throttled, levels)
+    levels = [_marked_throttled(level, curve, throttled, used) for level in levels]
+    named, naming = name_levels(levels, facts, float(curve.working_set_bytes.max()))
+    return LevelFit(tuple(named), (*remarks.about_rows(throttled, slow, used), *warnings, *naming))
+
+
+def _fit_rows(curve: Curve, used: Bools) -> tuple[list[Level], list[Finding]]:
+    """The levels in these rows, unnamed, and what stands out beside them."""
+    sizes = gather_sizes(curve, used)
+    if len(sizes) < LEAST_SIZES:
+        return [], [remarks.too_few_sizes(len(sizes))]
+    points, found = find_plateaus(sizes)
+    if follows_size(curve):
+        found = without_dents(found)
+    found = without_exceptions(points, found)
+    if found:
+        found[0] = after_launch(points, found[0])
+    found, values = _distinct(points, found)
+    below = [*found[1:], None]
+    levels = [_level(points, p, v, q) for p, v, q in zip(found, values, below, strict=True)]
+    return levels, remarks.about_curve(points, found)
+
+
+def _distinct(points: WeightedSizes, plateaus: Sequence[Plateau]) -> tuple[list[Plateau], list[Sustained]]:
+    """The plateaus that differ from their neighbours by more than their own interval, with their values.
+
+    A few scattered sizes half-way down a ramp may look flat to the cut; what they are worth shows in the interval.
+    """
+    kept = list(plateaus)
+    values = [sustained(points.sizes, p) for p in kept]
+    while (vague := _vaguest(values)) is not None:
+        del kept[vague], values[vague]
+    return kept, values
+
+
+def _vaguest(values: Sequence[Sustained]) -> int | None:
+    """Which level has the widest interval of those that hold a neighbour's value."""
+    vague = [
+        (high / low, k)
+        for k, (low, high) in enumerate(v.ci95 for v in values)
+        if any(low <= other.value_bytes_per_s <= high for other in [*values[max(k - 1, 0) : k], *values[k + 1 : k + 2]])
+    ]
+    return max(vague)[1] if vague else None
+
+
+def _level(points: WeightedSizes, plateau: Plateau, value: Sustained, below: Plateau | None) -> Level:
+    capacity, interval = leaving_size(points, plateau, below) if below else (None, None)
+    octaves = points.sizes.octave[plateau.members]
+    is_short = plateau.members.size < _SHORT_SIZES or plateau.octaves < _SHORT_OCTAVES
+    declines = -value.slope * plateau.octaves > _DECLINING
+    return Level(
+        name=None,
+        value_bytes_per_s=value.value_bytes_per_s,
+        ci95=value.ci95,
+        # Sizes are whole bytes; the logarithm has made 148000.00000000012 of them.
+        working_set_bytes=(float(round(2.0 ** octaves[0])), float(round(2.0 ** octaves[-1]))),
+        points=int(octaves.size),
+        capacity_bytes=capacity,
+        capacity_ci95=interval,
+        flags=tuple(word for word, is_so in (("short", is_short), ("declining", declines)) if is_so),
+    )
+
+
+def _with_hidden(curve: Curve, throttled: Bools, levels: list[Level]) -> list[Level]:
+    """Add levels that only throttled rows show, unless the lower clock explains them as one of the others."""
+    everything, _ = _fit_rows(curve, np.ones_like(throttled))
+    hidden = [new for new in everything if not any(_overlaps(new, old) or _explains(curve, throttled, old, new) for old in levels)]
+    return sorted([*levels, *hidden], key=lambda level: level.working_set_bytes[0])
+
+
+def _overlaps(a: Level, b: Level) -> bool:
+    return a.working_set_bytes[0] <= b.working_set_bytes[1] and b.working_set_bytes[0] <= a.working_set_bytes[1]
+
+
+def _explains(curve: Curve, throttled: Bools, old: Level, new: Level) -> bool:
+    """True if ``new`` is ``old`` at the clock its throttled rows ran at, or a level cannot be told from a slow spell."""
+    if curve.clock_hz is None:
+        return new.value_bytes_per_s < old.value_bytes_per_s and new.working_set_bytes[0] < old.working_set_bytes[1]
+    clock_hz = np.median(curve.clock_hz[throttled & _inside(curve, new)])
+    at_usual = new.value_bytes_per_s * usual_clock(curve.clock_hz[np.isfinite(curve.clock_hz)]) / clock_hz
+    return bool(abs(np.log(at_usual / old.value_bytes_per_s)) < LEAST_STEP)
+
+
+def _inside(curve: Curve, level: Level) -> Bools:
+    low, high = level.working_set_bytes
+    inside: Bools = (curve.working_set_bytes >= low) & (curve.working_set_bytes <= high)
+    return inside
+
+
+def _marked_throttled(level: Level, curve: Curve, throttled: Bools, used: Bools) -> Level:
+    """Flag a level that rests on throttled rows, because it has no others."""
+    rows = _inside(curve, level)
+    calm = rows & used & ~throttled
+    return replace(level, flags=(*level.flags, "throttled")) if throttled[rows].any() and not calm.any() else level

@@ -1,25 +1,31 @@
-"""From straight pieces to levels: what belongs together, and what is a dip, a ramp-up or a mere shelf."""
+"""From straight pieces to levels: what belongs together, and what is a dip, a bump or a mere shelf."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ert.fit.model import Bools, Floats
-from ert.fit.noise import local_sigma, outliers
+from ert.fit.noise import first_sigma, outliers, refined_sigma
 from ert.fit.rows import Sizes
 from ert.fit.segments import FALL_PER_OCTAVE, RISE_PER_OCTAVE, cut
 
-# Neighbours closer than 8 % (0.08 in log) are one level and those 15 % apart (0.14) are two: the border lies half-way.
+# Neighbours closer than 8 % (0.083 in log) are one level and those 15 % apart (0.14) are two: the border lies half-way.
 LEAST_STEP = 0.11
-# A level is at least four sizes and half an octave; a plateau of exactly half an octave may show a tenth less between its samples.
+_LEAST_CENTRE_STEP = 0.083
+# A piece of fewer sizes may be the foot of a ramp, and joins a plateau only if it lies on it.
+_FRAGMENT_STEP = 0.05
+# A level is at least four sizes and half an octave; one of exactly half an octave may show a tenth less between its samples.
 LEAST_SIZES = 4
-LEAST_OCTAVES = 0.45
+LEAST_OCTAVES = 0.4
 # A bump is taken for the exception, instead of the slower stretch before it, only if it is at most a third as wide: what slows
 # a device down for a while (throttling, a neighbour, pages in conflict) is far commoner than what speeds it up.
 _BUMP_SHARE = 1 / 3
+# Up to this many sizes between two fragments of one plateau are outliers that the outlier test missed.
+_MOST_BETWEEN = 2
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,79 +47,106 @@ class Plateau:
     def octaves(self) -> float:
         return self.last - self.first
 
+    @property
+    def is_wide(self) -> bool:
+        return self.members.size >= LEAST_SIZES and self.octaves >= LEAST_OCTAVES
+
     def at(self, octave: float) -> float:
         return self.log_rate + self.slope * (octave - self.octave)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Split:
-    """The plateaus of a curve, fast to slow, and the noise and outliers they were found with."""
+class WeightedSizes:
+    """The sizes of a curve with what is known about their noise.
 
-    plateaus: tuple[Plateau, ...]
+    sigma    (n,) noise of log bandwidth
+    is_lone  (n,) outliers; they have weight 0
+    """
+
+    sizes: Sizes
     sigma: Floats
-    is_outlier: Bools
+    is_lone: Bools
+
+    @property
+    def weight(self) -> Floats:
+        return np.where(self.is_lone, 0.0, self.sigma**-2.0)
+
+    def plateau(self, members: NDArray[np.int64]) -> Plateau:
+        """The line through these sizes, its slope within what one level may have."""
+        octaves = self.sizes.octave
+        x, y, w = octaves[members], self.sizes.log_rate[members], self.weight[members]
+        centre, rate = float(w @ x / w.sum()), float(w @ y / w.sum())
+        spread = float(w @ (x - centre) ** 2)
+        free = float(w @ ((x - centre) * (y - rate))) / spread if spread > 0 else 0.0
+        beyond = np.concatenate([[2 * octaves[0] - octaves[1]], octaves, [2 * octaves[-1] - octaves[-2]]])
+        return Plateau(
+            members=members,
+            octave=centre,
+            log_rate=rate,
+            slope=min(max(free, FALL_PER_OCTAVE), RISE_PER_OCTAVE),
+            first=float(x[0] + beyond[members[0]]) / 2,
+            last=float(x[-1] + beyond[members[-1] + 2]) / 2,
+        )
 
 
-def split_levels(sizes: Sizes) -> Split:
-    """Find the plateaus that are levels."""
-    sigma = local_sigma(sizes)
+def find_plateaus(sizes: Sizes) -> tuple[WeightedSizes, list[Plateau]]:
+    """The plateaus of a curve that are levels or look like one, ascending in size; dips and bumps are still among them."""
+    sigma = first_sigma(sizes)
     lone = outliers(sizes, sigma)
-    weight = np.where(lone, 0.0, sigma**-2.0)
-    pieces = cut(sizes.octave, sizes.log_rate, weight)
-    flat = [np.arange(p.start, p.stop)[~lone[p.start : p.stop]] for p in pieces if p.is_plateau]
-    found = [_plateau(sizes, weight, members) for members in flat if members.size]
-    found = _merge(sizes, weight, found)
-    found = [p for i, p in enumerate(found) if _is_level(p, is_last=i == len(found) - 1)]
-    found = _drop_violators(_merge(sizes, weight, found))
-    return Split(tuple(_merge(sizes, weight, found)), sigma, lone)
+    rough = cut(sizes.octave, sizes.log_rate, WeightedSizes(sizes, sigma, lone).weight)
+    sigma = refined_sigma(sizes, rough, lone, sigma)
+    points = WeightedSizes(sizes, sigma, outliers(sizes, sigma))
+    pieces = cut(sizes.octave, sizes.log_rate, points.weight)
+    flat = [np.arange(p.start, p.stop)[~points.is_lone[p.start : p.stop]] for p in pieces if p.is_plateau]
+    joined = join_equal(points, [points.plateau(members) for members in flat])
+    # The last may be narrow, because there the sweep ends and not the level.
+    return points, [p for p in joined if p.is_wide or (p is joined[-1] and p.members.size >= LEAST_SIZES)]
 
 
-def _plateau(sizes: Sizes, weight: Floats, members: NDArray[np.int64]) -> Plateau:
-    x, y, w = sizes.octave[members], sizes.log_rate[members], weight[members]
-    centre, rate = float(np.average(x, weights=w)), float(np.average(y, weights=w))
-    spread = float(np.sum(w * (x - centre) ** 2))
-    free = float(np.sum(w * (x - centre) * (y - rate))) / spread if spread > 0 else 0.0
-    slope = min(max(free, FALL_PER_OCTAVE), RISE_PER_OCTAVE)
-    low, high = max(members[0] - 1, 0), min(members[-1] + 1, len(sizes) - 1)
-    return Plateau(members, centre, rate, slope, (x[0] + sizes.octave[low]) / 2, (x[-1] + sizes.octave[high]) / 2)
+def step_between(left: Plateau, right: Plateau) -> float:
+    """How far log bandwidth falls from ``left`` to ``right``; 0 if it does not clearly do either.
 
-
-def _is_level(plateau: Plateau, *, is_last: bool) -> bool:
-    """Wide enough; the last may be short, because the sweep ends and not the level."""
-    return plateau.members.size >= LEAST_SIZES and (is_last or plateau.octaves >= LEAST_OCTAVES)
-
-
-def _step(left: Plateau, right: Plateau) -> float:
-    """How far log bandwidth falls from ``left`` to ``right``, each line followed to the middle of the gap: decline is no step."""
+    Seen twice: with both lines followed to the middle of the gap, so that a slow decline is no step, and between the
+    centres, so that a bent line is none. What shows only once is no step.
+    """
     middle = (left.last + right.first) / 2
-    return left.at(middle) - right.at(middle)
+    edge, centre = left.at(middle) - right.at(middle), left.log_rate - right.log_rate
+    if edge * centre <= 0:
+        return 0.0
+    return float(np.copysign(min(abs(edge), abs(centre) * LEAST_STEP / _LEAST_CENTRE_STEP), edge))
 
 
-def _merge(sizes: Sizes, weight: Floats, plateaus: list[Plateau]) -> list[Plateau]:
+def join_equal(points: WeightedSizes, plateaus: Sequence[Plateau]) -> list[Plateau]:
     """Join plateaus without a step between them; what lies between two equal ones is a dip, since no real level comes back."""
     joined = list(plateaus)
-    while pair := _closest_equal(joined):
+    while (pair := _closest_equal(joined)) is not None:
         k, m = pair
-        same = [p for p in joined[k : m + 1] if p is joined[k] or p is joined[m] or abs(_step(joined[k], p)) < LEAST_STEP]
-        joined[k : m + 1] = [_plateau(sizes, weight, np.concatenate([p.members for p in same]))]
+        outer = joined[k], joined[m]
+        same = [p for p in joined[k : m + 1] if p in outer or abs(step_between(joined[k], p)) < LEAST_STEP]
+        joined[k : m + 1] = [points.plateau(np.concatenate([p.members for p in same]))]
     return joined
 
 
-def _closest_equal(plateaus: list[Plateau]) -> tuple[int, int] | None:
-    """The pair with the smallest step below LEAST_STEP; one that is no level by itself joins its direct neighbours only."""
-    best, pair = LEAST_STEP, None
+def _closest_equal(plateaus: Sequence[Plateau]) -> tuple[int, int] | None:
+    """The pair with the smallest step among those that may join."""
+    best: tuple[float, tuple[int, int]] | None = None
     for k, left in enumerate(plateaus):
+        between = 0
         for m in range(k + 1, len(plateaus)):
-            far = m > k + 1 and not (_is_level(left, is_last=False) and _is_level(plateaus[m], is_last=False))
-            if not far and abs(_step(left, plateaus[m])) < best:
-                best, pair = abs(_step(left, plateaus[m])), (k, m)
-    return pair
+            right = plateaus[m]
+            step = abs(step_between(left, right))
+            is_fragment = min(left.members.size, right.members.size) < LEAST_SIZES
+            near = between <= _MOST_BETWEEN or (left.is_wide and right.is_wide)
+            if near and step < (_FRAGMENT_STEP if is_fragment else LEAST_STEP) and (best is None or step < best[0]):
+                best = step, (k, m)
+            between += right.members.size
+    return best[1] if best else None
 
 
-def _drop_violators(plateaus: list[Plateau]) -> list[Plateau]:
+def without_exceptions(points: WeightedSizes, plateaus: Sequence[Plateau]) -> list[Plateau]:
     """Bandwidth never rises with the working set: of two plateaus that do, the dip, the ramp-up or the bump goes."""
     kept = list(plateaus)
-    while (k := next((k for k in range(len(kept) - 1) if _step(kept[k], kept[k + 1]) < 0), None)) is not None:
+    while (k := next((k for k in range(len(kept) - 1) if step_between(kept[k], kept[k + 1]) < 0), None)) is not None:
         is_bump = kept[k + 1].octaves < _BUMP_SHARE * kept[k].octaves
         del kept[k + 1 if is_bump else k]
-    return kept
+    return join_equal(points, kept)

@@ -77,19 +77,18 @@ def draw_curve(seed: int, design: Design = Design()) -> SyntheticCurve:
     step = 1.0 / rng.uniform(*design.points_per_octave)
     x = np.arange(starts[0], starts[-1] + widths[-1], step)
     clean = _clean_curve(x, starts, widths, tops, declines, shapes)
-    levels = tuple(
-        Truth(float(np.exp(t + np.log1p(-d) * w / 2)), (float(2**s), float(2 ** (s + w))))
-        for t, d, w, s in zip(tops, declines, widths, starts, strict=True)
-    )
-
     traits = [f"{count} levels", *sorted(set(shapes))]
     if rng.random() < design.ramp_up_chance:
         traits.append("ramp-up")
-        # T = V/(a + V/b), so a/V of the time is start-up: 1 % where the level starts, 30 to 80 % at the smallest size.
+        # T = V/b + a: 3 % are still missing where the level starts, 30 to 80 % at the smallest size.
         lost = rng.uniform(0.3, 0.8)
-        lead = starts[0] - np.arange(step, np.log2(lost / (1 - lost) / 0.01), step)[::-1]
+        lead = starts[0] - np.arange(step, np.log2(lost / (1 - lost) / 0.03), step)[::-1]
         x, clean = np.concatenate([lead, x]), np.concatenate([np.full(lead.size, tops[0]), clean])
-        clean = clean - np.log1p(0.01 * 2.0 ** (starts[0] - x))
+        clean = clean - np.log1p(0.03 * 2.0 ** (starts[0] - x))
+    ends = starts + widths
+    levels = tuple(
+        Truth(float(np.exp(np.median(clean[(x >= s) & (x <= e)]))), (float(2**s), float(2**e))) for s, e in zip(starts, ends, strict=True)
+    )
     if rng.random() < design.dip_chance:
         traits.append("dip")
         clean = clean - _dip(rng, x, starts, widths)

@@ -33,7 +33,7 @@ def provenance(ceilings: Ceilings) -> Provenance:
         device=f"{ceilings.device.get('name', 'unnamed device')} ({ceilings.device.get('id', 'no id')})",
         clock=_clock(ceilings),
         threads=_threads(ceilings),
-        date=ceilings.created.replace("T", " ").replace("Z", " UTC"),
+        date=f"{ceilings.created[:16].replace('T', ' ')} UTC",
         tool=f"{tool.name} {tool.version}" + (f" ({commit})" if commit else ""),
         command=_command(ceilings.argv),
     )

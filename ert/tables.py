@@ -97,8 +97,8 @@ def precision_name(precision: str, path: str) -> str:
 
 
 def rate_unit(ceiling: ComputeCeiling) -> str:
-    """``FLOP/s``, or ``op/s`` where the operations are on integers."""
-    return "FLOP/s" if ceiling.is_float else "op/s"
+    """``FLOP/s``, or ``OP/s`` where the operations are on integers."""
+    return "FLOP/s" if ceiling.is_float else "OP/s"
 
 
 @dataclass(frozen=True, slots=True)

@@ -74,7 +74,7 @@ def test_reader_that_leaves_early_is_no_error():
 def test_help_ends_with_an_example():
     done = ert("show", "--help")
     assert done.returncode == 0
-    assert "Example:\n    ert show " in done.stdout
+    assert done.stdout.splitlines()[-1].strip().startswith("ert show ")
 
 
 @pytest.mark.parametrize("home", ["/dev/null", "/nonexistent"])

@@ -22,7 +22,7 @@ def test_device_date_tool_threads_and_command_of_the_kept_file():
     found = provenance(CPU)
     assert found.device == "AMD EPYC 9575F 64-Core Processor (cpu)"
     assert (found.clock, found.threads) == ("4.2 GHz", "2 threads")
-    assert found.date == "2026-12-01 02:00:00 UTC"
+    assert found.date == "2026-12-01 02:00 UTC"
     assert found.tool == "ert 0.1.0 (4dc828e1)"
     assert found.command == "ert sweep --device cpu --config default"
 

@@ -42,7 +42,7 @@ def test_roof_carries_its_star_and_comes_first_in_its_level():
 
 def test_compute_row_counts_integer_work_in_operations():
     assert row(printed(CPU), "fp64 fma") == "fp64 fma * 267.1 GFLOP/s 266.9 .. 267.3 99.4 % fma_chain"
-    assert row(printed(CPU), "int8 fma").startswith("int8 fma * 2.136 Top/s")
+    assert row(printed(CPU), "int8 fma").startswith("int8 fma * 2.136 TOP/s")
 
 
 def test_ridge_points_are_peak_over_bandwidth():
@@ -91,7 +91,7 @@ def test_brackets_of_a_name_are_text_and_no_markup():
 
 @pytest.mark.parametrize("c", [CPU, GPU], ids=["cpu", "gpu"])
 def test_at_80_columns_no_number_is_cut(c: Ceilings):
-    numbers = re.compile(r"[\d.]+ [GT]?(?:B|FLOP|op)/s|[\d.]+ \.\. [\d.]+|[\d.]+ %")
+    numbers = re.compile(r"[\d.]+ [GT]?(?:B|FLOP|OP)/s|[\d.]+ \.\. [\d.]+|[\d.]+ %")
     narrow, wide = ("\n".join(printed(c, width)) for width in (80, 200))
     assert max(map(len, narrow.splitlines())) <= 80
     assert numbers.findall(narrow) == numbers.findall(wide)

@@ -9,17 +9,13 @@ from ert.cli.output import json_option, stdout_console, write_json
 from ert.tables import ceilings_report
 
 
-@click.command
+@click.command(epilog="\b\nExample:\n  ert show results/cpu/20261201T020000Z.json")
 @click.argument("ceilings", type=click.Path())
 @json_option
 def show(ceilings: str, json_path: str | None) -> None:
     """Print the ceilings in the file CEILINGS, with intervals, ridge points and warnings.
 
     A file of an older schema version is brought up to date first, also for --json.
-
-    \b
-    Example:
-      ert show results/cpu/20261201T020000Z.json
     """
     found = load(ceilings)
     if json_path:

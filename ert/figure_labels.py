@@ -1,0 +1,194 @@
+"""Labels of a roofline picture: each beside what it names, none on top of anything else."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from ert.chart import Chart, Flat, Slope
+from ert.figure_style import FAINT, INK, LABEL_SIZE, SMALL_SIZE, precision_colour
+from ert.label_layout import Array, Box, Candidate, Obstacles, choose, spread
+from ert.units import with_prefix
+
+# Pixels at the layout resolution.
+LINE_GAP = 14.0
+_FROM_FRAME, _MARKER_RADIUS = 4.0, 4.2
+# In the currency of Obstacles.cost, where a line crossed costs 200: what makes one free place better than another.
+_LINE_BETWEEN, _FAR_ALONG, _NEEDS_LEADER, _PER_PIXEL = 200.0, 40.0, 60.0, 0.3
+# Side of the line (1 above), pixels from it, and what that place costs. The far ones clear markers that lie beside the line.
+_SIDES = ((1, 4.5, 0.0), (1, 8.0, 8.0), (-1, 4.5, 12.0), (-1, 8.0, 20.0))
+_PREFERRED_SHARE = 0.35
+
+
+def flat_text(flat: Flat) -> str:
+    """``fp16 tensor 804 TFLOP/s``: what stands beside a flat line."""
+    words = [flat.precision, *([] if flat.path == "vector" else [flat.path]), *([] if flat.is_roof else [flat.op])]
+    return f"{' '.join(words)}  {with_prefix(flat.rate_flop_per_s, 'FLOP/s' if flat.is_float else 'OP/s', 3)}"
+
+
+def slope_text(slope: Slope) -> str:
+    """``DRAM read 76.2 GB/s``: what stands along a slope."""
+    return f"{slope.level} {slope.op}  {with_prefix(slope.bandwidth_bytes_per_s, 'B/s', 3)}"
+
+
+def text_size(figure: Figure, text: str, size: float, *, weight: str = "normal") -> tuple[float, float]:
+    """Width and height of an unturned text, pixels at the layout resolution."""
+    artist = figure.text(0, 0, text, fontsize=size, weight=weight, parse_math=False)
+    extent = artist.get_window_extent()
+    artist.remove()
+    return float(extent.width), float(extent.height)
+
+
+class Canvas:
+    """The picture in pixels, with everything labels must keep clear of."""
+
+    def __init__(self, figure: Figure, axes: Axes, chart: Chart) -> None:
+        self._figure, self._axes, self._chart = figure, axes, chart
+        extent = axes.get_window_extent()
+        inner = 2 * _FROM_FRAME
+        center_x, center_y = (extent.x0 + extent.x1) / 2, (extent.y0 + extent.y1) / 2
+        points = [(x, y) for s in chart.series for x, y in zip(s.ai_flop_per_byte, s.rate_flop_per_s, strict=True)]
+        points += [(r.ai_flop_per_byte, r.rate_flop_per_s) for r in chart.ridges]
+        self._extent = extent
+        self._obstacles = Obstacles(
+            frame=Box(center_x, center_y, extent.width - inner, extent.height - inner),
+            points=self._pixels(points),
+            point_radius=_MARKER_RADIUS,
+            lines=np.array(list(self._lines())).reshape(-1, 4),
+        )
+
+    def _pixels(self, points: list[tuple[float, float]]) -> Array:
+        transformed: Array = self._axes.transData.transform(np.array(points, dtype=float).reshape(-1, 2))
+        return transformed
+
+    def _lines(self) -> Iterator[Array]:
+        (x_low, x_high), chart = self._chart.x, self._chart
+        for s in chart.slopes:
+            yield self._pixels([(x, x * s.bandwidth_bytes_per_s) for x in (x_low, s.x_end)]).ravel()
+        for f in chart.flats:
+            yield self._pixels([(f.x_start, f.rate_flop_per_s), (x_high, f.rate_flop_per_s)]).ravel()
+        for c in chart.curves:
+            path = self._pixels(list(zip(c.ai_flop_per_byte, c.rate_flop_per_s, strict=True)))
+            yield from np.hstack([path[:-1], path[1:]])
+
+    def label_flats(self, leader: float, legend_top: float | None) -> None:
+        """One label beside the right end of each flat line, joined to it, stacked where lines are close."""
+        if not self._chart.flats:
+            return
+        right, ends = self._extent.x1, self._pixels([(self._chart.x[1], f.rate_flop_per_s) for f in self._chart.flats])[:, 1]
+        low = (legend_top + LINE_GAP if legend_top is not None else self._extent.y0) + LINE_GAP / 2
+        heights = spread(list(ends), LINE_GAP, low, self._extent.y1 - LINE_GAP / 2)
+        for flat, end, height in zip(self._chart.flats, ends, heights, strict=True):
+            colour = precision_colour(flat.precision)
+            self._text(right + leader, height, flat_text(flat), LABEL_SIZE, ha="left", colour=colour)
+            xs = (right, right + 0.2 * leader, right + 0.7 * leader, right + 0.85 * leader)
+            self._thin_line(xs, (end, end, height, height), colour)
+
+    def label_slopes(self) -> None:
+        """One label along each slope, or with a leader line where slopes are too close for that."""
+        texts = [slope_text(slope) for slope in self._chart.slopes]
+        sizes = [text_size(self._figure, text, LABEL_SIZE) for text in texts]
+        places = [
+            [*self._along(slope, size), *self._with_leader(slope, size)] for slope, size in zip(self._chart.slopes, sizes, strict=True)
+        ]
+        for text, place in zip(texts, choose(places), strict=True):
+            self._obstacles.boxes.append(place.box)
+            self._text(place.box.x, place.box.y, text, LABEL_SIZE, angle_rad=place.box.angle_rad)
+            if place.anchor:
+                self._leader(place.box, place.anchor)
+
+    def _ends(self, slope: Slope) -> tuple[Array, Array]:
+        start, end = self._pixels([(x, x * slope.bandwidth_bytes_per_s) for x in (self._chart.x[0], slope.x_end)])
+        return start, end
+
+    def _along(self, slope: Slope, size: tuple[float, float]) -> Iterator[Candidate]:
+        """Places beside the line, turned with it; just above it and a third of the way up by preference."""
+        start, end = self._ends(slope)
+        angle = math.atan2(*(end - start)[::-1])
+        normal = np.array([-math.sin(angle), math.cos(angle)])
+        for side, from_line, penalty in _SIDES:
+            for share in np.linspace(0.03, 0.97, 48):
+                on_line = start + share * (end - start)
+                x, y = on_line + side * (size[1] / 2 + from_line) * normal
+                box = Box(float(x), float(y), size[0] + 2, size[1], angle)
+                # A line between the label and its own would make the label that line's.
+                x, y = on_line + side * (from_line + 1) / 2 * normal
+                between = Box(float(x), float(y), size[0], from_line - 1, angle).count_lines(self._obstacles.lines)
+                cost = self._obstacles.cost(box) + _LINE_BETWEEN * between + penalty + _FAR_ALONG * abs(share - _PREFERRED_SHARE)
+                yield Candidate(box, cost)
+
+    def _with_leader(self, slope: Slope, size: tuple[float, float]) -> Iterator[Candidate]:
+        """Places anywhere in the frame, level, joined to the nearest part of the line that no marker covers."""
+        anchors = self._anchors(slope)
+        frame = self._obstacles.frame
+        for x in np.linspace(frame.x - frame.width / 2, frame.x + frame.width / 2, 18):
+            for y in np.linspace(frame.y - frame.height / 2, frame.y + frame.height / 2, 18):
+                box = Box(float(x), float(y), size[0] + 4, size[1] + 2)
+                distances = np.hypot(*(anchors - (x, y)).T)
+                anchor = anchors[int(distances.argmin())]
+                cost = self._obstacles.cost(box) + _NEEDS_LEADER + _PER_PIXEL * float(distances.min())
+                yield Candidate(box, cost, (float(anchor[0]), float(anchor[1])))
+
+    def _anchors(self, slope: Slope) -> Array:
+        """(n, 2) places on the line where a leader may end."""
+        start, end = self._ends(slope)
+        every: Array = start + np.linspace(0.05, 0.95, 61)[:, None] * (end - start)
+        apart = np.hypot(*(every[:, None] - self._obstacles.points).transpose(2, 0, 1))
+        free = every[(apart > 2 * _MARKER_RADIUS).all(axis=1)]
+        return free if len(free) else every
+
+    def label_ridges(self) -> None:
+        """The intensity of each ridge of the slowest level, where there is room for it; the table has them all."""
+        slowest = self._chart.slopes[-1].level if self._chart.slopes else None
+        labelled: set[tuple[int, str]] = set()
+        for ridge in (r for r in self._chart.ridges if r.level == slowest):
+            text = f"{ridge.ai_flop_per_byte:.3g}"
+            ((x, y),) = self._pixels([(ridge.ai_flop_per_byte, ridge.rate_flop_per_s)])
+            if (round(y), text) not in labelled and self._label_ridge(float(x), float(y), text):
+                labelled.add((round(y), text))
+
+    def _label_ridge(self, x: float, y: float, text: str) -> bool:
+        """Put the text at the first free place around (x, y); False if there is none."""
+        width, height = text_size(self._figure, text, SMALL_SIZE)
+        across, up = width / 2 + 5, height / 2 + 5
+        for dx, dy in ((across, -up), (0, -up - 2), (across, up), (-across, up), (0, up + 2)):
+            box = Box(x + dx, y + dy, width, height)
+            if self._obstacles.cost(box) == 0:
+                self._obstacles.boxes.append(box)
+                self._text(box.x, box.y, text, SMALL_SIZE)
+                return True
+        return False
+
+    def _fraction(self, x: float, y: float) -> tuple[float, float]:
+        width, height = self._figure.bbox.width, self._figure.bbox.height
+        return x / width, y / height
+
+    def _text(self, x: float, y: float, text: str, size: float, *, ha: str = "center", colour: str = INK, angle_rad: float = 0.0) -> None:
+        self._figure.text(
+            *self._fraction(x, y),
+            text,
+            fontsize=size,
+            color=colour,
+            ha=ha,
+            va="center",
+            rotation=math.degrees(angle_rad),
+            rotation_mode="anchor",
+            parse_math=False,
+        )
+
+    def _thin_line(self, xs: tuple[float, ...], ys: tuple[float, ...], colour: str) -> None:
+        places = [self._fraction(x, y) for x, y in zip(xs, ys, strict=True)]
+        self._figure.add_artist(Line2D(*zip(*places, strict=True), color=colour, lw=0.6, transform=self._figure.transFigure))
+
+    def _leader(self, box: Box, anchor: tuple[float, float]) -> None:
+        """From the edge of the label to a dot on the line."""
+        x = min(max(anchor[0], box.x - box.width / 2), box.x + box.width / 2)
+        y = min(max(anchor[1], box.y - box.height / 2), box.y + box.height / 2)
+        self._thin_line((x, anchor[0]), (y, anchor[1]), FAINT)
+        dot = self._fraction(*anchor)
+        self._figure.add_artist(Line2D([dot[0]], [dot[1]], marker="o", ms=2.2, color=INK, transform=self._figure.transFigure))

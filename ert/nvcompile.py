@@ -11,11 +11,10 @@ import subprocess
 import sysconfig
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-
-import platformdirs
 
 from ert.errors import KernelError
 from ert.kernels import Kernel, kernel_folder
@@ -42,15 +41,6 @@ class Target:
     @property
     def is_ptx(self) -> bool:
         return self.architecture.startswith("compute_")
-
-
-@dataclass(frozen=True, slots=True)
-class Cubin:
-    """A compiled kernel: the image, the name of its entry, and what the cache could not do (None if it could)."""
-
-    image: bytes
-    entry: str
-    cache_problem: str | None = None
 
 
 # ---- the two compilers. Of each: its name, its version in its own words, and the architectures it makes cubins for, oldest
@@ -239,21 +229,18 @@ def macros(kernel: Kernel, precision: str, parameters: Mapping[str, int], vector
     }
 
 
-def compile_kernel(
-    kernel: Kernel, definitions: Mapping[str, str], target: Target, compiler: Compiler, *, cache_folder: Path | None = None
-) -> Cubin:
-    """Compile one variant of a kernel (see ``macros``), or take it from the cache.
+def compile_kernel(kernel: Kernel, definitions: Mapping[str, str], target: Target, compiler: Compiler, cache_folder: Path) -> bytes:
+    """The image of one variant of a kernel (see ``macros``), compiled or taken from the cache.
 
     Raises KernelError with the compiler's words if it does not compile, if registers spill, or if ptxas serialised the tensor cores.
     """
-    folder = cache_folder or platformdirs.user_cache_path("ert") / "cubins"
     options = [*FLAGS, *(f"-D{name}={value}" for name, value in sorted(definitions.items()))]
-    cached = folder / f"{_key(kernel, options, target, compiler)}.cubin"
-    entry = definitions["ERT_KERNEL"]
+    cached = cache_folder / f"{_key(kernel, options, target, compiler)}.cubin"
     if cached.is_file():
-        return Cubin(cached.read_bytes(), entry)
+        return cached.read_bytes()
     image = _compile(kernel, options, target, compiler)
-    return Cubin(image, entry, _keep(cached, image))
+    _keep(cached, image)
+    return image
 
 
 def _headers() -> dict[str, str]:
@@ -284,13 +271,10 @@ def _compile(kernel: Kernel, options: list[str], target: Target, compiler: Compi
         return image.read_bytes()
 
 
-def _keep(path: Path, image: bytes) -> str | None:
-    """Put an image into the cache, whole or not at all; what went wrong, if anything."""
-    try:
+def _keep(path: Path, image: bytes) -> None:
+    """Put an image into the cache, whole or not at all. A cache that is full costs time, nothing else."""
+    with suppress(OSError):
         path.parent.mkdir(parents=True, exist_ok=True)
         with tempfile.NamedTemporaryFile(dir=path.parent, delete=False) as file:
             file.write(image)
         Path(file.name).replace(path)
-    except OSError as error:
-        return f"{path.parent}: compiled kernels cannot be cached: {error.strerror}"
-    return None

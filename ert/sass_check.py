@@ -57,9 +57,7 @@ def parameter_variants(variant: Variant) -> list[Variant]:
     ]
 
 
-def check_variants(
-    variants: Sequence[Variant], target: Target, compiler: Compiler, *, cache_folder: Path | None = None
-) -> list[VariantCheck]:
+def check_variants(variants: Sequence[Variant], target: Target, compiler: Compiler, cache_folder: Path) -> list[VariantCheck]:
     """Compile and disassemble every variant; one that does not compile is a difference like any other.
 
     Raises KernelError if there is no nvdisasm, or if it does not know the architecture.
@@ -70,7 +68,7 @@ def check_variants(
     for index, variant in enumerate(variants):
         definitions = macros(variant.kernel, variant.precision, variant.parameters, width)
         try:
-            images[index] = compile_kernel(variant.kernel, definitions, target, compiler, cache_folder=cache_folder).image
+            images[index] = compile_kernel(variant.kernel, definitions, target, compiler, cache_folder)
         except KernelError as error:
             failures[index] = str(error)
     codes = dict(zip(images, disassemble(list(images.values()), target.architecture), strict=True))

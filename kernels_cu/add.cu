@@ -6,10 +6,10 @@ precisions = ["fp64", "fp32", "fp16", "bf16"]
 [requires]
 "bf16:min_cc" = "8.0"
 [parameters]
-ERT_CHAINS = { default = 8, values = [1, 2, 4, 8, 16], doc = "independent chains per thread" }
+ERT_CHAINS = { default = 8, values = [8], doc = "independent chains per thread" }
 ERT_STEPS = { default = 64, values = [64], doc = "operations of one chain in one trip" }
-ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_THREADS = { default = 256, values = [256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [4], doc = "resident blocks per SM" }
 [trip]
 flops = "ERT_STEPS * ERT_CHAINS * pack"
 [instructions]

@@ -6,9 +6,9 @@ precisions = ["fp32"]
 levels = ["shared"]
 arrays = 2
 [parameters]
-ERT_UNROLL = { default = 2, values = [1, 2], doc = "128-bit accesses in flight per thread" }
-ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block, a power of two" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_UNROLL = { default = 2, values = [2], doc = "128-bit accesses in flight per thread" }
+ERT_THREADS = { default = 256, values = [256], doc = "threads per block, a power of two" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [4], doc = "resident blocks per SM" }
 [trip]
 bytes_loaded = "16 * ERT_UNROLL"
 bytes_stored = "16 * ERT_UNROLL"

@@ -9,9 +9,9 @@ arrays = 1
 "bf16:min_cc" = "8.0"
 [parameters]
 ERT_FLOPS = { default = 16, values = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], doc = "operations per element: FMAs, and one addition where odd" }
-ERT_UNROLL = { default = 2, values = [1, 2, 4], doc = "vectors in flight per thread" }
-ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_UNROLL = { default = 2, values = [2], doc = "vectors in flight per thread" }
+ERT_THREADS = { default = 256, values = [256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [4], doc = "resident blocks per SM" }
 [trip]
 flops = "ERT_FLOPS * ERT_UNROLL * lanes"
 bytes_loaded = "ERT_UNROLL * vector_bytes"

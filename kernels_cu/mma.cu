@@ -9,10 +9,10 @@ min_cc = "8.0"
 # Elsewhere fp8 is emulated: unpacked to fp16, two HMMA.
 "fp8:arch" = ["sm_89", "sm_120a"]
 [parameters]
-ERT_TILES = { default = 8, values = [2, 4, 8], doc = "independent accumulator tiles per warp" }
+ERT_TILES = { default = 8, values = [4, 8], doc = "independent accumulator tiles per warp" }
 ERT_STEPS = { default = 4, values = [4], doc = "multiplications of one tile in one trip" }
 ERT_THREADS = { default = 128, values = [128], doc = "threads per block" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [2, 4], doc = "resident blocks per SM" }
 [trip]
 flops = "2 * 16 * 8 * (32 // element_bytes) // 32 * ERT_STEPS * ERT_TILES"
 [instructions]

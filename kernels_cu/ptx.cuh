@@ -94,9 +94,8 @@ ERT_PAIR_OPERATION(product, "mul", fp16, "f16x2")
 ERT_PAIR_OPERATION(sum, "add", bf16, "bf16x2")
 ERT_PAIR_OPERATION(product, "mul", bf16, "bf16x2")
 #else
-// Before Hopper bfloat16 has an FMA only: x * 1 + y and x * y + -0.
+// Before Hopper bfloat16 has an FMA only: x * 1 + y.
 __device__ __forceinline__ bf16 sum(bf16 x, bf16 y) { return multiply_add(x, bf16{0x3f803f80u}, y); }
-__device__ __forceinline__ bf16 product(bf16 x, bf16 y) { return multiply_add(x, y, bf16{0x80008000u}); }
 #endif
 __device__ __forceinline__ fp32x2 multiply_add(fp32x2 x, fp32x2 y, fp32x2 z) {
     asm("fma.rn.f32x2 %0, %1, %2, %3;" : "=l"(z.pair) : "l"(x.pair), "l"(y.pair), "l"(z.pair));

@@ -7,7 +7,7 @@ precisions = ["bf16", "fp16", "tf32", "fp8", "int8"]
 [requires]
 arch = ["sm_90a"]
 [parameters]
-ERT_STEPS = { default = 4, values = [2, 4], doc = "multiplications in flight before one is waited for" }
+ERT_STEPS = { default = 4, values = [4], doc = "multiplications in flight before one is waited for" }
 ERT_THREADS = { default = 128, values = [128], doc = "one warpgroup" }
 ERT_BLOCKS_PER_SM = { default = 2, values = [1, 2, 3], doc = "resident blocks per SM" }
 [trip]

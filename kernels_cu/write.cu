@@ -6,9 +6,9 @@ precisions = ["fp32"]
 levels = ["L2", "DRAM"]
 arrays = 1
 [parameters]
-ERT_UNROLL = { default = 4, values = [2, 4, 8], doc = "vectors of each array in flight per thread" }
-ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_UNROLL = { default = 4, values = [4], doc = "vectors of each array in flight per thread" }
+ERT_THREADS = { default = 256, values = [256], doc = "threads per block" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [4], doc = "resident blocks per SM" }
 [trip]
 bytes_stored = "ERT_UNROLL * vector_bytes"
 [instructions]

@@ -6,9 +6,9 @@ precisions = ["fp32"]
 levels = ["shared"]
 arrays = 1
 [parameters]
-ERT_UNROLL = { default = 4, values = [2, 4], doc = "128-bit accesses in flight per thread" }
-ERT_THREADS = { default = 256, values = [128, 256], doc = "threads per block, a power of two" }
-ERT_BLOCKS_PER_SM = { default = 4, values = [1, 2, 4], doc = "resident blocks per SM" }
+ERT_UNROLL = { default = 4, values = [4], doc = "128-bit accesses in flight per thread" }
+ERT_THREADS = { default = 256, values = [256], doc = "threads per block, a power of two" }
+ERT_BLOCKS_PER_SM = { default = 4, values = [4], doc = "resident blocks per SM" }
 [trip]
 bytes_stored = "16 * ERT_UNROLL"
 [instructions]

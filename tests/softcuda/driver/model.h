@@ -1,0 +1,14 @@
+// The virtual clock: how long a launch would take on a device with the planted ceilings.
+#pragma once
+#include "fibers.h"
+
+// What a launch does, over all its blocks.
+struct Work {
+    double counters[SOFT_COUNTERS] = {};
+    double block_bytes = 0, all_bytes = 0;                   // distinct global memory: of one block, of all together
+    double blocks = 0, threads = 0;
+};
+
+// Ceilings a device's settings may plant: fp64 .. int8, mma_fp64 .. mma_int8 (FLOP/s), dram, dram_write, l2bw, l1bw, smembw
+// (byte/s), lat_l1, lat_l2, lat_dram (s per dependent load of a lone thread), overhead (s per launch), l1, l2 (capacities, byte).
+double modelled_s(const Device &device, const Work &work);

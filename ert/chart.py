@@ -58,6 +58,11 @@ class Ridge:
     ai_flop_per_byte: float
     rate_flop_per_s: float
 
+    @property
+    def label(self) -> str:
+        """The intensity in three digits, never as a power of ten that has to be read twice: ``3.51``, ``1230``."""
+        return f"{float(f'{self.ai_flop_per_byte:.3g}'):g}"
+
 
 @dataclass(frozen=True, slots=True)
 class Series:

@@ -145,12 +145,13 @@ class Canvas:
     def label_ridges(self) -> None:
         """The intensity of each ridge of the slowest level, where there is room for it; the table has them all."""
         slowest = self._chart.slopes[-1].level if self._chart.slopes else None
-        labelled: set[tuple[int, str]] = set()
+        labelled: list[tuple[float, float]] = []
         for ridge in (r for r in self._chart.ridges if r.level == slowest):
-            text = f"{ridge.ai_flop_per_byte:.3g}"
             ((x, y),) = self._pixels([(ridge.ai_flop_per_byte, ridge.rate_flop_per_s)])
-            if (round(y), text) not in labelled and self._label_ridge(float(x), float(y), text):
-                labelled.add((round(y), text))
+            # Two numbers beside what looks like one ring would only ask which is which.
+            is_new = all(math.hypot(x - other_x, y - other_y) > 2 * _MARKER_RADIUS for other_x, other_y in labelled)
+            if is_new and self._label_ridge(float(x), float(y), ridge.label):
+                labelled.append((float(x), float(y)))
 
     def _label_ridge(self, x: float, y: float, text: str) -> bool:
         """Put the text at the first free place around (x, y); False if there is none."""

@@ -87,8 +87,13 @@ def ridge_table(ceilings: Ceilings) -> Table:
     levels = sorted(ceilings.bandwidth_roofs, key=lambda level: _rank(level, FAST_TO_SLOW))
     keys = sorted(ceilings.compute_roofs, key=lambda key: (_rank(key[0], list(PRECISIONS)), key[1] != "vector"))
     columns = [_Column("precision", [precision_name(*key) for key in keys])]
-    columns += [_Column(level, [f"{ceilings.ridge(level, *key):.3g}" for key in keys], is_number=True) for level in levels]
+    columns += [_Column(level, [_intensity(ceilings.ridge(level, *key)) for key in keys], is_number=True) for level in levels]
     return _table("Ridge points, FLOP/byte", None, columns)
+
+
+def _intensity(ai_flop_per_byte: float) -> str:
+    """Three digits, written out: ``0.185``, ``1230``."""
+    return f"{float(f'{ai_flop_per_byte:.3g}'):g}"
 
 
 def precision_name(precision: str, path: str) -> str:

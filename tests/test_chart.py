@@ -30,6 +30,11 @@ def test_every_level_meets_every_roof_at_a_ridge():
     assert ridges == {("L2", "fp32"): (20, 1e14), ("L2", "fp64"): (10, 5e13), ("DRAM", "fp32"): (100, 1e14), ("DRAM", "fp64"): (50, 5e13)}
 
 
+@pytest.mark.parametrize(("peak", "label"), [(3.514e12, "3.51"), (1.2349e15, "1230"), (1.852e11, "0.185")])
+def test_ridge_is_labelled_in_three_digits(peak: float, label: str):
+    assert [r.label for r in chart_of(make_ceilings({"DRAM": 1e12}, {("fp8", "tensor"): peak})).ridges] == [label]
+
+
 def test_one_series_per_level_and_precision_with_the_measured_numbers():
     chart = chart_of(CPU)
     assert [(s.level, s.precision) for s in chart.series] == [(lv, p) for lv in ("L1", "L2", "L3", "DRAM") for p in ("fp64", "fp32")]

@@ -50,6 +50,10 @@ def test_ridge_points_are_peak_over_bandwidth():
     assert row(printed(CPU), "fp64 0") == "fp64 0.185 0.517 1.04 3.51"
 
 
+def test_large_ridge_points_are_written_out():
+    assert row(printed(make_ceilings({"DRAM": 1e12}, {("fp8", "tensor"): 1.2349e15})), "fp8 tensor 12") == "fp8 tensor 1230"
+
+
 def test_tensor_path_is_a_row_of_its_own():
     lines = printed(make_ceilings({"DRAM": 2e12}, {("fp16", "vector"): 4e13, ("fp16", "tensor"): 3e14}))
     assert row(lines, "fp16 tensor 1") == "fp16 tensor 150"

@@ -134,7 +134,8 @@ def _one_a_line(items: list[Json]) -> str:
 
 
 def _compact(value: Json) -> str:
-    return json.dumps(value, allow_nan=False, ensure_ascii=False)
+    # ASCII: names may hold anything, and stdout may be unable to show it.
+    return json.dumps(value, allow_nan=False)
 
 
 def to_dict(comparison: Comparison) -> dict[str, Json]:

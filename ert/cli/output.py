@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Callable
@@ -30,6 +31,8 @@ def write_json(text: str, path: str) -> None:
 
 
 def stdout_console() -> Console:
-    """A console for data: colour and the terminal's width only on a terminal."""
+    """A console for data: colour and the terminal's width only on a terminal; letters it cannot show as escapes."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")  # kernel names come from files and may hold anything
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
     return Console(width=width, highlight=False, markup=False)

@@ -16,10 +16,10 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 
 from ert.ceilings_check import check
 from ert.codec import decode, encode
-from ert.devices.base import Json
 from ert.errors import AnalysisError, SchemaError
 from ert.files import StrPath, dump_json, read_json, write_json_atomic
 from ert.findings import Finding
+from ert.jsontypes import Json
 from ert.kernels import Measures
 from ert.precisions import PRECISIONS
 

@@ -12,8 +12,8 @@ from collections.abc import Callable, Hashable
 from functools import cache
 from typing import Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
-from ert.devices.base import Json
 from ert.errors import SchemaError
+from ert.jsontypes import Json
 
 T = TypeVar("T")
 _Reader = Callable[[Json], object]

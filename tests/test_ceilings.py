@@ -31,9 +31,9 @@ from ert.ceilings import (
     save,
     to_dict,
 )
-from ert.devices.base import Json
 from ert.errors import AnalysisError, ErtError, SchemaError
 from ert.findings import Finding
+from ert.jsontypes import Json
 
 # P and B of the worked example: ridge 100 FLOP/byte.
 EXAMPLE = make_ceilings({"L2": 5e12, "DRAM": 1e12}, {("fp32", "vector"): 100e12, ("fp16", "tensor"): 400e12}, corner_exponent=4)

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ert.codec import decode, encode
-from ert.devices.base import Json
 from ert.errors import SchemaError
+from ert.jsontypes import Json
 
 
 @dataclass(frozen=True, slots=True)

@@ -111,6 +111,8 @@ def disassemble(cubins: Sequence[bytes], architecture: str) -> list[Code]:
 
     Raises KernelError for something that is no cubin, and when nvdisasm fails or knows nothing of ``architecture``.
     """
+    if not cubins:
+        return []
     sections = [_code_section(cubin) for cubin in cubins]
     with tempfile.NamedTemporaryFile(suffix=".bin") as file:
         file.write(b"".join(sections))

@@ -52,7 +52,7 @@ def pycuda_driver() -> ModuleType:
     """pycuda.driver on the soft driver, initialised."""
     library()
     sys.path.insert(0, str(site_folder()))
-    import pycuda.driver as driver  # noqa: PLC0415  (only once the soft driver is there)
+    from pycuda import driver  # noqa: PLC0415  (only once the soft driver is there)
 
     driver.init()
     return driver

@@ -5,7 +5,8 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from types import ModuleType
@@ -14,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ert.cuda_launch import Expected, Launch, find_difference
-from ert.cuda_operands import operand_table, random_bits
+from ert.cuda_operands import OPERAND_BYTES, operand_table, random_bits
 from ert.kernels import Kernel
 from ert.nvcompile import Nvcc, Target, compile_kernel, entry_name, macros
 from ert.precisions import PRECISIONS
@@ -26,6 +27,8 @@ from softcuda.soft_nvcc import ARCHITECTURES, digest
 
 # One device of every family, so that one process can run them all.
 FAMILIES = {75: "sm_75", 80: "sm_80", 89: "sm_89", 90: "sm_90a", 100: "sm_100a", 120: "sm_120a"}
+# One more, modelled, so that of a large launch it runs the first, the last and a few blocks between.
+LARGE_DEVICE = "cc=90,sms=2,mem=1e11,overhead=1e-6"
 # As enumerated in softcuda_abi.h.
 COUNTERS = (
     *("fp64", "fp32", "fp16", "bf16", "int32", "int8"),
@@ -43,7 +46,7 @@ def soft_compiler() -> Nvcc:
 @cache
 def library() -> ctypes.CDLL:
     """The soft driver, loaded so that PyCUDA finds it under the name libcuda.so.1."""
-    os.environ["SOFTCUDA_DEVICES"] = ";".join(f"cc={cc},sms=2,mem=17179869184" for cc in FAMILIES)
+    os.environ["SOFTCUDA_DEVICES"] = ";".join([*(f"cc={cc},sms=2,mem=1e9" for cc in FAMILIES), LARGE_DEVICE])
     return ctypes.CDLL(str(driver_folder() / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
 
 
@@ -59,9 +62,18 @@ def pycuda_driver() -> ModuleType:
 
 
 @cache
-def context_of(target: Target) -> object:
-    driver = pycuda_driver()
-    return driver.Device(list(FAMILIES.values()).index(target.architecture)).retain_primary_context()
+def context_of(device: int) -> object:
+    return pycuda_driver().Device(device).retain_primary_context()
+
+
+@contextmanager
+def current(device: int) -> Iterator[ModuleType]:
+    """The driver, with the primary context of a device current."""
+    context_of(device).push()
+    try:
+        yield pycuda_driver()
+    finally:
+        pycuda_driver().Context.pop()
 
 
 def counters() -> dict[str, int]:
@@ -139,24 +151,37 @@ def cycle_of_lines(size: int, generator: np.random.Generator) -> NDArray[np.uint
 def _launch(
     image: bytes, entry: str, target: Target, launch: Launch, result_bytes: int
 ) -> tuple[dict[str, NDArray[np.uint8]], dict[str, int]]:
-    driver, context = pycuda_driver(), context_of(target)
-    context.push()
-    try:
+    before = {
+        "operands": launch.operands,
+        "results": np.full(result_bytes, 0xFF, np.uint8),
+        **dict(zip("abc", launch.arrays, strict=False)),
+    }
+    with current(list(FAMILIES.values()).index(target.architecture)) as driver:
         function = driver.module_from_buffer(image).get_function(entry)
         function.prepare("PPPPPQQ")
-        buffers = {"operands": driver.to_device(launch.operands), "results": driver.mem_alloc(result_bytes)}
-        buffers |= {name: driver.to_device(array) for name, array in zip("abc", launch.arrays, strict=False)}
+        buffers = {name: driver.to_device(array) for name, array in before.items()}
         order = [int(buffers[name]) if name in buffers else 0 for name in ("operands", "results", "a", "b", "c")]
         function.prepared_call((launch.blocks, 1), (launch["THREADS"], 1, 1), *order, launch.trips, launch.repeats)
         driver.Context.synchronize()
         counted = counters()
-        return {name: _read_back(driver, buffers[name], launch, name, result_bytes) for name in buffers}, counted
-    finally:
-        driver.Context.pop()
+        after = {name: np.empty_like(array) for name, array in before.items()}
+        for name, array in after.items():
+            driver.memcpy_dtoh(array, buffers[name])
+    return after, counted
 
 
-def _read_back(driver: ModuleType, buffer: object, launch: Launch, name: str, result_bytes: int) -> NDArray[np.uint8]:
-    sizes = {"operands": len(launch.operands), "results": result_bytes} | {n: len(a) for n, a in zip("abc", launch.arrays, strict=False)}
-    host = np.empty(sizes[name], np.uint8)
-    driver.memcpy_dtoh(host, buffer)
-    return host
+def end_of_large_array(kernel: Kernel, blocks: int, tile_bytes: int) -> NDArray[np.uint32]:
+    """Write an array of ``blocks`` tiles and read back the last 16 bytes of it, (4,)."""
+    target = Target("sm_90a")
+    with current(len(FAMILIES)) as driver:
+        function = driver.module_from_buffer(image_of(kernel, "fp32", target, kernel.defaults())).get_function(entry_name(kernel, "fp32"))
+        function.prepare("PPPPPQQ")
+        operands, array = driver.to_device(operand_table(kernel, "fp32", seed=3)), driver.mem_alloc(blocks * tile_bytes)
+        function.prepared_call((blocks, 1), (kernel.defaults()["ERT_THREADS"], 1, 1), int(operands), 0, int(array), 0, 0, 1, 1)
+        driver.Context.synchronize()
+        end = np.empty(4, np.uint32)
+        driver.memcpy_dtoh(end, int(array) + blocks * tile_bytes - end.nbytes)
+    return end
+
+
+__all__ = ["COUNTERS", "FAMILIES", "OPERAND_BYTES", "find_difference", "operand_table", "run"]

@@ -145,7 +145,7 @@ def to_dict(comparison: Comparison) -> dict[str, Json]:
         "schema": SCHEMA,
         "schema_version": SCHEMA_VERSION,
         "ceilings": {"device": device.get("id"), "name": device.get("name"), "created": comparison.ceilings.created},
-        "kernels": [_kernel(k, comparison.roofs) for k in comparison.kernels],
+        "kernels": [kernel_to_dict(k, comparison.roofs) for k in comparison.kernels],
         "skipped": [_skipped(s) for s in comparison.skipped],
         "witnesses": [_witness(b) for b in comparison.witnesses],
         "trajectories": [_trajectory(t) for t in comparison.trajectories],
@@ -153,7 +153,8 @@ def to_dict(comparison: Comparison) -> dict[str, Json]:
     }
 
 
-def _kernel(k: Judgement, roofs: Roofs) -> dict[str, Json]:
+def kernel_to_dict(k: Judgement, roofs: Roofs) -> dict[str, Json]:
+    """One entry of ``kernels``."""
     p = k.point
     return {
         "name": p.name,

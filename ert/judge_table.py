@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -19,13 +20,16 @@ from ert.units import with_prefix
 
 # Advice is a paragraph each; more than a few nobody reads in a terminal.
 ADVISED = 5
+# Narrower than this, the table of kernels leaves columns out: numbers that are cut off help nobody.
+ROOMY_WIDTH = 130
 _NAME_WIDTH = 48
 _MORE_NAMES = 8
+_FOLDED = ("kernel", "flags")
 
 
-def comparison_report(comparison: Comparison, top: int) -> RenderableType:
-    """The ``top`` kernels by time (0: all) with their advice, trajectories, witnesses, and what was skipped."""
-    return Group(*_spaced(list(_parts(comparison, top))))
+def comparison_report(comparison: Comparison, top: int, width: int = ROOMY_WIDTH) -> RenderableType:
+    """The ``top`` kernels by time (0: all) with their advice, trajectories, witnesses, and what was skipped; for ``width`` columns."""
+    return Group(*_spaced(list(_parts(comparison, top, is_roomy=width >= ROOMY_WIDTH))))
 
 
 def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
@@ -35,10 +39,10 @@ def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
         yield part
 
 
-def _parts(comparison: Comparison, top: int) -> Iterator[RenderableType]:
+def _parts(comparison: Comparison, top: int, *, is_roomy: bool) -> Iterator[RenderableType]:
     shown = _longest(comparison.kernels, top)
     if shown:
-        yield kernel_table(shown)
+        yield kernel_table(shown, is_roomy=is_roomy)
     if note := _rest(comparison.kernels, shown):
         yield note
     advised = _longest(shown, ADVISED)
@@ -67,32 +71,34 @@ def _rest(kernels: Sequence[Judgement], shown: Sequence[Judgement]) -> Text | No
     return Text(f"{len(kernels) - len(shown)} more kernels take {100 * rest:.1f} % of the time: --top 0 lists them, --json writes them.")
 
 
-def kernel_table(kernels: Sequence[Judgement]) -> Table:
+@dataclass(frozen=True, slots=True)
+class _Column:
+    """Numbers stand right; columns that are not ``is_needed`` give way on a narrow terminal."""
+
+    name: str
+    cell: Callable[[Judgement], str]
+    is_number: bool = True
+    is_needed: bool = True
+
+
+def kernel_table(kernels: Sequence[Judgement], *, is_roomy: bool = True) -> Table:
     """One row per kernel; AI on the level that binds, else on the slowest that is known."""
     table = _table("Kernels")
-    for name, is_number in (("kernel", False), ("launches", True), ("time", True), ("rate", True), ("AI", True), ("bound", False)):
-        table.add_column(name, justify="right" if is_number else "left", overflow="fold", no_wrap=name != "kernel")
-    for name in ("roof", "of roof"):
-        table.add_column(name, justify="right", no_wrap=True)
-    table.add_column("flags", overflow="fold")
+    columns = [c for c in _COLUMNS if is_roomy or c.is_needed]
+    for c in columns:
+        table.add_column(c.name, justify="right" if c.is_number else "left", overflow="fold", no_wrap=c.name not in _FOLDED)
     for k in kernels:
-        table.add_row(*map(Text, _row(k)))
+        table.add_row(*(Text(c.cell(k)) for c in columns))
     return table
 
 
-def _row(k: Judgement) -> list[str]:
+def _titled(k: Judgement) -> str:
+    return _short(k.point.name) + (f" [{_one_line(k.point.label)}]" if k.point.label else "")
+
+
+def _spoken_ai(k: Judgement) -> str:
     level, ai = _ai(k)
-    return [
-        _short(k.point.name) + (f" [{_one_line(k.point.label)}]" if k.point.label else ""),
-        str(k.point.launches),
-        with_prefix(k.point.time_s, "s"),
-        with_prefix(k.rate_flop_per_s, "FLOP/s") if k.rate_flop_per_s else _best_bandwidth(k),
-        f"{ai:.4g} {level}" if ai is not None else "-",
-        _spoken_bound(k),
-        with_prefix(k.attainable_flop_per_s, "FLOP/s") if k.attainable_flop_per_s else "-",
-        f"{100 * k.fraction_of_roof:.1f} %" if k.fraction_of_roof is not None else "-",
-        ", ".join(k.flags),
-    ]
+    return f"{ai:.4g} {level}" if ai is not None else "-"
 
 
 def _ai(k: Judgement) -> tuple[str, float | None]:
@@ -113,6 +119,19 @@ def _spoken_bound(k: Judgement) -> str:
     if k.bound is None:
         return "unknown"
     return k.bound.kind if k.bound.kind == "latency" else f"{k.bound.kind}: {k.bound.name}"
+
+
+_COLUMNS = (
+    _Column("kernel", _titled, is_number=False),
+    _Column("launches", lambda k: str(k.point.launches), is_needed=False),
+    _Column("time", lambda k: with_prefix(k.point.time_s, "s")),
+    _Column("rate", lambda k: with_prefix(k.rate_flop_per_s, "FLOP/s") if k.rate_flop_per_s else _best_bandwidth(k)),
+    _Column("AI", _spoken_ai, is_needed=False),
+    _Column("bound", _spoken_bound, is_number=False),
+    _Column("roof", lambda k: with_prefix(k.attainable_flop_per_s, "FLOP/s") if k.attainable_flop_per_s else "-", is_needed=False),
+    _Column("of roof", lambda k: f"{100 * k.fraction_of_roof:.1f} %" if k.fraction_of_roof is not None else "-"),
+    _Column("flags", lambda k: ", ".join(k.flags), is_number=False),
+)
 
 
 def trajectory_text(trajectories: Sequence[Trajectory]) -> Text:

@@ -26,6 +26,7 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "compare": ("ert.cli.compare:compare", "Place application kernels under the measured roof."),
     "validate": ("ert.cli.validate:validate", "Compare measured ceilings with the vendor's sheet and the theoretical peak."),
     "specs": ("ert.cli.specs:specs", "List the spec sheets, their sources and their ridge points."),
+    "analyze": ("ert.cli.analyze:analyze", "Place a hand-computed point or a known operation under the roof."),
     "kernels": ("ert.cli.kernels:kernels", "List the kernels, or verify them against compiled code."),
     "doctor": ("ert.cli.doctor:doctor", "Say what is installed, what is missing and what disturbs the machine."),
 }

@@ -59,7 +59,8 @@ def compare(  # noqa: PLR0917  (one parameter an option, all passed by name)
     if json_path:
         write_json(to_json(found), json_path)
     if json_path != "-":
-        stdout_console().print(comparison_report(found, top))
+        console = stdout_console()
+        console.print(comparison_report(found, top, console.width))
     for line in summary_lines(found):
         click.echo(line, err=True)
     ctx.exit(0 if found.is_complete else INCOMPLETE)

@@ -51,12 +51,20 @@ _REQUIRED = {"summary", "measures", "op", "precisions", "trip"}
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """One -D macro: the values a full sweep tries and the one taken when nothing is said."""
+    """One -D macro: the values a sweep tries and the one taken when nothing is said.
+
+    only  value -> the memory levels it makes sense for; a value that is not named goes with every level
+    """
 
     name: str
     default: int
     values: tuple[int, ...]
     doc: str
+    only: Mapping[int, tuple[str, ...]]
+
+    def fits(self, value: int, level: str | None) -> bool:
+        """Whether a sweep tries this value at a level; a point without a level takes what has no restriction."""
+        return value not in self.only or level in self.only[value]
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +188,13 @@ def parse_kernel(file_name: str, source: str, device_kind: DeviceKind) -> Kernel
         raise KernelError(f"{file_name}: the facts header is not valid TOML: {error}") from error
     _check_facts(file_name, facts)
     parameters = {
-        name: Parameter(name, row["default"], tuple(row.get("values", [row["default"]])), row.get("doc", ""))
+        name: Parameter(
+            name,
+            row["default"],
+            tuple(row.get("values", [row["default"]])),
+            row.get("doc", ""),
+            {int(value): tuple(levels) for value, levels in row.get("only", {}).items()},
+        )
         for name, row in facts.get("parameters", {}).items()
     }
     return Kernel(

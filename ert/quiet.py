@@ -15,7 +15,7 @@ import numpy as np
 QUIET_SHARE = 0.97
 # Probes within 1 % of each other at the top make a plateau; fewer are timer noise.
 _PLATEAU_TOLERANCE = 0.01
-_PLATEAU_PROBES = 4
+_PLATEAU_PROBES = 8
 _KEPT = 64
 
 

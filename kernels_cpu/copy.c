@@ -7,7 +7,7 @@ levels = ["L1", "L2", "L3", "DRAM"]
 arrays = 2
 
 [parameters]
-ERT_NONTEMPORAL = { default = 0, values = [0, 1], doc = "1: stores that bypass the caches" }
+ERT_NONTEMPORAL = { default = 0, values = [0, 1], only = { 1 = ["L3", "DRAM"] }, doc = "1: stores that bypass the caches" }
 
 [trip]
 array_bytes = "8 * vector_bytes"

@@ -22,7 +22,7 @@ bytes_stored = "8 * vector_bytes"
 
 enum { VECTORS = 8, STEPS = ERT_FLOPS / 2, UNROLLED = STEPS < 32 ? STEPS : 32, ROUNDS = UNROLLED ? STEPS / UNROLLED : 0 };
 
-/* Operands: a and b of x = x * a + b. Timed with a = -1, which maps x to b - x and back: the data stay random and finite for ever. */
+/* Operands: a and b of x = x * a + b. Timed with a = -1 and a b too small to change a bit: the data stay random and finite for ever. */
 uint64_t ert_kernel(const ert_work *work) {
     const uint64_t bytes = work->bytes, trips = work->passes * (bytes / (VECTORS * ERT_VECTOR_BYTES));
     char *array = work->array[0];

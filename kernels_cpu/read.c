@@ -8,7 +8,7 @@ arrays = 1
 
 [parameters]
 ERT_STREAMS = { default = 1, values = [1, 4], doc = "parts of the array that are walked side by side; more streams keep more hardware prefetchers busy" }
-ERT_PREFETCH_BYTES = { default = 0, values = [0, 512], doc = "distance of software prefetch into L1; 0 for none" }
+ERT_PREFETCH_BYTES = { default = 0, values = [0, 512], only = { 512 = ["L2", "L3", "DRAM"] }, doc = "distance of software prefetch into L1; 0 for none" }
 
 [trip]
 array_bytes = "16 * vector_bytes"

@@ -30,7 +30,9 @@ struct ert_pool {
     const ert_job *jobs;
     const ert_sampling *sampling;
     ert_stamp *stamps;
-    unsigned char *vote;
+    unsigned char *vote, is_late; /* for wait_for_quiet; thread 0 decides about time */
+    double waited_s;
+    double *clock_hz;           /* recent_clock_hz, a cache line or two per thread */
     char *const *fill_start;
     const uint64_t *fill_bytes;
     const double *table;
@@ -104,28 +106,41 @@ static double measure_width_hz(void) {
     return (double)STEPS / (now_s() - start);
 }
 
-/* Probe until every thread's core is quiet or the attempts are used up. All threads see the same votes, so all decide alike:
+/* The clock a thread's widths are divided by: the highest seen lately. Disturbance only ever makes the chain look slow, and a clock
+ * that is too low makes a busy core look quiet; so a new low is believed a tenth of a percent at a time. */
+static double recent_clock_hz(ert_pool *pool, int index, double measured_hz) {
+    enum { CACHE_LINE_DOUBLES = 16 };
+    double *kept = &pool->clock_hz[index * CACHE_LINE_DOUBLES];
+    double decayed = *kept * 0.999;
+    *kept = measured_hz > decayed ? measured_hz : decayed;
+    return *kept;
+}
+
+/* Probe until every thread's core is quiet or the call's patience is used up. All threads see the same votes, so all decide alike:
  * a vote is written before the second barrier, read after it, and written again only after the next first one. */
-static void wait_for_quiet(ert_pool *pool, int index, ert_stamp *stamp, uint64_t *attempts) {
+static void wait_for_quiet(ert_pool *pool, int index, ert_stamp *stamp) {
+    stamp->clock_before_hz = measure_clock_hz(2);
+    double clock_hz = recent_clock_hz(pool, index, stamp->clock_before_hz), entered_s = now_s();
     for (int quiet = 0; !quiet;) {
         barrier(pool);
-        stamp->clock_before_hz = measure_clock_hz(3);
-        stamp->width_before = measure_width_hz() / stamp->clock_before_hz;
+        stamp->width_before = measure_width_hz() / clock_hz;
         pool->vote[index] = stamp->width_before >= pool->sampling->gate;
+        if (index == 0) pool->is_late = pool->waited_s + now_s() - entered_s >= pool->sampling->patience_s;
         barrier(pool);
         quiet = 1;
         for (int t = 0; t < pool->threads; t++) quiet &= pool->vote[t];
-        if (++*attempts >= pool->sampling->attempts) break;
+        quiet |= pool->is_late;
     }
+    if (index == 0) pool->waited_s += now_s() - entered_s;
 }
 
-static void take_sample(ert_pool *pool, int index, uint64_t sample, uint64_t *attempts) {
+static void take_sample(ert_pool *pool, int index, uint64_t sample) {
     const ert_job *job = &pool->jobs[index];
     ert_stamp *stamp = &pool->stamps[sample * (uint64_t)pool->threads + (uint64_t)index];
     ert_kernel_function *kernel = pool->kernel;
     ert_work work = job->work;
     uint64_t chunk = (job->first_chunk + sample * job->calls) % job->chunks, trips = 0;
-    wait_for_quiet(pool, index, stamp, attempts);
+    wait_for_quiet(pool, index, stamp);
     barrier(pool);
     stamp->start_s = now_s();
     for (uint64_t call = 0; call < job->calls; call++) {
@@ -136,13 +151,12 @@ static void take_sample(ert_pool *pool, int index, uint64_t sample, uint64_t *at
     stamp->stop_s = now_s();
     double width_hz = measure_width_hz();
     stamp->clock_after_hz = measure_clock_hz(2);
-    stamp->width_after = width_hz / stamp->clock_after_hz;
+    stamp->width_after = width_hz / recent_clock_hz(pool, index, stamp->clock_after_hz);
     stamp->trips = trips;
 }
 
 static void run_job(ert_pool *pool, int index) {
-    uint64_t attempts = 0;
-    for (uint64_t sample = 0; sample < pool->sampling->samples; sample++) take_sample(pool, index, sample, &attempts);
+    for (uint64_t sample = 0; sample < pool->sampling->samples; sample++) take_sample(pool, index, sample);
 }
 
 /* Every 8 bytes are one normal number drawn from a table by xorshift64* (Vigna 2016): no two lines are alike. */
@@ -228,7 +242,7 @@ static void give_order(ert_pool *pool, ert_order order) {
 ert_pool *ert_pool_create(int threads, const int *cpus) {
     ert_pool *pool = aligned_alloc(128, (sizeof *pool + 127) / 128 * 128);
     if (!pool) return NULL;
-    *pool = (ert_pool){.threads = threads, .thread = calloc((size_t)threads, sizeof(pthread_t)), .vote = calloc((size_t)threads, 1)};
+    *pool = (ert_pool){.threads = threads, .thread = calloc((size_t)threads, sizeof(pthread_t)), .vote = calloc((size_t)threads, 1), .clock_hz = calloc((size_t)threads, 128)};
     pthread_mutex_init(&pool->lock, NULL);
     pthread_cond_init(&pool->wake, NULL);
     pthread_cond_init(&pool->done, NULL);
@@ -260,6 +274,7 @@ void ert_pool_destroy(ert_pool *pool) {
     for (int t = 0; t < pool->threads; t++) pthread_join(pool->thread[t], NULL);
     free(pool->thread);
     free(pool->vote);
+    free(pool->clock_hz);
     free(pool);
 }
 
@@ -269,6 +284,7 @@ void ert_pool_run(ert_pool *pool, ert_kernel_function *kernel, const ert_job *jo
     pool->jobs = jobs;
     pool->sampling = sampling;
     pool->stamps = stamps;
+    pool->waited_s = 0;
     give_order(pool, ERT_RUN);
 }
 

@@ -24,10 +24,10 @@ typedef struct {
 } ert_job;
 
 /* How samples are taken: a sample starts when every thread's width probe reached `gate` instructions per cycle,
- * or when `attempts` probes (over all samples of the call) are used up. */
+ * or at once when the call has spent `patience_s` waiting for that. */
 typedef struct {
-    uint64_t samples, attempts;
-    double gate;
+    uint64_t samples;
+    double patience_s, gate;
 } ert_sampling;
 
 typedef struct ert_pool ert_pool;

@@ -1,5 +1,5 @@
 /*ert
-summary = "The STREAM triad: c[i] = a[i] + s * b[i], two loads and one store."
+summary = "The STREAM triad: c[i] = a[i] + s * b[i], two loads and one store (timed with an s too small to change a bit of a[i])."
 measures = "bandwidth"
 op = "triad"
 precisions = ["fp64"]
@@ -7,7 +7,7 @@ levels = ["L1", "L2", "L3", "DRAM"]
 arrays = 3
 
 [parameters]
-ERT_NONTEMPORAL = { default = 0, values = [0, 1], doc = "1: stores that bypass the caches" }
+ERT_NONTEMPORAL = { default = 0, values = [0, 1], only = { 1 = ["L3", "DRAM"] }, doc = "1: stores that bypass the caches" }
 
 [trip]
 array_bytes = "16 * vector_bytes"

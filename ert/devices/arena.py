@@ -17,21 +17,18 @@ ALIGNMENT_BYTES = 2 * 2**20
 _TABLE_SIZE = 2**16
 
 
-def random_table(dtype: str, seed: int) -> NDArray[np.float64]:
-    """8-byte cells of normal numbers of ``dtype``; single-precision pairs are ordinary doubles too, so fp32 serves the integers' kernels as well."""
-    generator = np.random.default_rng(seed)
-    if dtype == "float64":
-        return generator.standard_normal(_TABLE_SIZE)
-    per_cell = 8 // np.dtype(dtype).itemsize
-    return generator.standard_normal(_TABLE_SIZE * per_cell).astype(dtype).view(np.float64)
+def random_table(element: str, seed: int) -> NDArray[np.float64]:
+    """8-byte cells, each filled with normal numbers of ``element`` (a NumPy floating-point type)."""
+    per_cell = 8 // np.dtype(element).itemsize
+    return np.random.default_rng(seed).standard_normal(_TABLE_SIZE * per_cell).astype(element).view(np.float64)
 
 
 class Arena:
     """One address range per thread of a pool. Nothing is touched until ``reserve`` asks for it."""
 
-    def __init__(self, pool: Pool, bytes_per_thread: int, dtype: str, seed: int) -> None:
+    def __init__(self, pool: Pool, bytes_per_thread: int, element: str, seed: int) -> None:
         self._pool = pool
-        self._table = random_table(dtype, seed)
+        self._table = random_table(element, seed)
         self._seed = seed
         self._filled = 0
         self._size = (bytes_per_thread + ALIGNMENT_BYTES) // ALIGNMENT_BYTES * ALIGNMENT_BYTES

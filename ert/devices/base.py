@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.kernels import Kernel
 from ert.limits import Limit, NoLimit
@@ -83,8 +84,11 @@ class Prepared(Protocol):
     flops_per_repeat: float
     bytes_per_repeat: float
 
-    def sample(self, repeats: int, count: int) -> Sequence[Sample]:
-        """Time ``repeats`` repeats, ``count`` times; raises MeasurementError if what ran is not what was asked."""
+    def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> Sequence[Sample]:
+        """Time ``repeats`` repeats, ``count`` times; raises MeasurementError if what ran is not what was asked.
+
+        patience_s  how long all samples together may wait for the device to be undisturbed, where it can tell
+        """
         ...
 
     def warm_up(self) -> None:
@@ -95,10 +99,13 @@ class Prepared(Protocol):
 
 
 class Device(Protocol):
-    """id: ``cpu``, ``cuda:0``; kind: ``cpu``, ``cuda``."""
+    """id: ``cpu``, ``cuda:0``; kind: ``cpu``, ``cuda``; threads: cores or SMs that share a working set."""
 
     id: str
     kind: str
+
+    @property
+    def threads(self) -> int: ...
 
     def facts(self) -> dict[str, Json]:
         """The ``device`` object of the ceilings file."""
@@ -112,12 +119,20 @@ class Device(Protocol):
         """Fast to slow; the last is DRAM with the memory a sweep may take."""
         ...
 
+    def findings(self) -> Sequence[Finding]:
+        """Warnings about the device and its surroundings."""
+        ...
+
+    def is_disturbed(self, sample: Sample) -> bool:
+        """True if the sample's own probes say that something else slowed the device; such a sample makes no ceiling."""
+        ...
+
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         """None if this device can run the kernel at this precision."""
         ...
 
-    def compile_ahead(self, tasks: Sequence[Task]) -> None:
-        """Compile what the tasks need, side by side; a failure shows when its task is prepared."""
+    def make_ready(self, tasks: Sequence[Task]) -> None:
+        """Compile what the tasks need, side by side, and take the memory; a failure shows when its task is prepared."""
         ...
 
     def prepare(self, task: Task) -> Prepared:

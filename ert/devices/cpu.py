@@ -11,12 +11,12 @@ from contextlib import suppress
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.devices import cpu_facts
+from ert.devices import Listed, Options, cpu_facts
 from ert.devices.arena import ALIGNMENT_BYTES, Arena
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
-from ert.devices.cpu_kernel import MAX_VECTOR_BYTES, OPERAND_VECTORS, LoadedKernel, Variant, aligned, load_kernel, make_operands
+from ert.devices.cpu_kernel import MAX_VECTOR_BYTES, OPERAND_VECTORS, LoadedKernel, Scale, Variant, aligned, load_kernel, make_operands
 from ert.devices.pool import Job, Pool
-from ert.errors import ConfigError, KernelError, MeasurementError, UnsupportedError
+from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.findings import Finding
 from ert.hostcc import cache_folder, compile_source, find_compiler, runtime_source
 from ert.jsontypes import Json
@@ -28,10 +28,10 @@ from ert.quiet import QuietGate
 CHUNK_BYTES = ALIGNMENT_BYTES
 # Passes of up to this size are run once before sampling; a bigger working set is far beyond every cache anyway.
 _WARM_UP_BYTES = 512 * 2**20
-# Probes a call may spend, per sample wanted, on waiting for quiet cores (about 40 us each).
-_ATTEMPTS_PER_SAMPLE = 5
 _CALIBRATION_PROBES = 400
-_MINUS_ONE_OPS = ("mixed", "update")
+# What the first operands of a timed kernel are, so that the data it walks stay what they are but for the sign: random, finite, no
+# denormals, valid in every element type. A multiply by -1 and an add too small to change a bit are work like any other.
+_PRESERVING: dict[str, tuple[Scale, ...]] = {"update": ("minus one",), "mixed": ("minus one", "tiny"), "triad": ("tiny",)}
 
 
 class CpuDevice:
@@ -52,7 +52,7 @@ class CpuDevice:
         self._kernels: dict[object, LoadedKernel | KernelError] = {}
         self._arenas: dict[str, Arena] = {}
         self._levels = cpu_facts.cache_levels(self.cpus)
-        self._operands: dict[tuple[str, float | None], NDArray[np.uint8]] = {}
+        self._operands: dict[tuple[str, tuple[Scale, ...] | None], NDArray[np.uint8]] = {}
         self._results = [aligned(OPERAND_VECTORS * MAX_VECTOR_BYTES) for _ in self.cpus]
         self.gate = QuietGate()
         self._calibrate_gate()
@@ -95,10 +95,12 @@ class CpuDevice:
     def levels(self) -> Sequence[LevelFacts]:
         return self._levels
 
-    def findings(self) -> list[Finding]:
-        """Warnings about the surroundings, for the ceilings file."""
+    def findings(self) -> Sequence[Finding]:
         _, cache_warning = cache_folder()
         return [cache_warning] if cache_warning else []
+
+    def is_disturbed(self, sample: Sample) -> bool:
+        return sample.issue_width is not None and sample.issue_width < self.gate.threshold
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         if precision not in kernel.precisions:
@@ -109,13 +111,16 @@ class CpuDevice:
             return f"this CPU (or its compiler, {self._compiler.command[0]}) has no {precision} arithmetic: needs {names}"
         return None
 
-    def compile_ahead(self, tasks: Sequence[Task]) -> None:
+    def make_ready(self, tasks: Sequence[Task]) -> None:
         variants = {
             v.key: v for v in map(_variant, tasks) if v.key not in self._kernels and not self.unsupported_reason(v.kernel, v.precision)
         }
         with ThreadPoolExecutor(max(1, self.threads)) as workers:
             for variant, loaded in zip(variants.values(), workers.map(self._try_load, variants.values()), strict=True):
                 self._kernels[variant.key] = loaded
+        largest = max((task.working_set_bytes or 0 for task in tasks), default=0)
+        for element in {_element(variant) for variant in variants.values() if variant.kernel.levels}:
+            self._arena(element).reserve(largest // self.threads)
 
     def _try_load(self, variant: Variant) -> LoadedKernel | KernelError:
         try:
@@ -167,21 +172,23 @@ class CpuDevice:
 
     # --- for PreparedCpu ---------------------------------------------------------------------------------------------------------
 
-    def arena_starts(self, precision: str, bytes_per_thread: int) -> Sequence[int]:
-        dtype = "float32" if precision == "fp32" else "float16" if precision == "fp16" else "float64"
-        if dtype not in self._arenas:
-            self._arenas[dtype] = Arena(self._pool, cpu_facts.memory_budget_bytes() // self.threads, dtype, self._seed)
-        return self._arenas[dtype].reserve(bytes_per_thread)
+    def arena_starts(self, variant: Variant, bytes_per_thread: int) -> Sequence[int]:
+        return self._arena(_element(variant)).reserve(bytes_per_thread)
+
+    def _arena(self, element: str) -> Arena:
+        if element not in self._arenas:
+            self._arenas[element] = Arena(self._pool, cpu_facts.memory_budget_bytes() // self.threads, element, self._seed)
+        return self._arenas[element]
 
     def operands_for(self, variant: Variant) -> NDArray[np.uint8]:
-        scale = -1.0 if variant.kernel.op in _MINUS_ONE_OPS else None
-        key = (variant.precision, scale)
+        scales = _PRESERVING.get(variant.kernel.op)
+        key = (variant.precision, scales)
         if key not in self._operands:
-            self._operands[key] = make_operands(variant.precision, self._compiler.vector_bytes, self._seed, scale)
+            self._operands[key] = make_operands(variant.precision, self._compiler.vector_bytes, self._seed, scales)
         return self._operands[key]
 
-    def run(self, loaded: LoadedKernel, jobs: Sequence[Job], samples: int) -> NDArray[np.void]:
-        stamps = self._pool.run(loaded.address, jobs, samples=samples, attempts=samples * _ATTEMPTS_PER_SAMPLE, gate=self.gate.threshold)
+    def run(self, loaded: LoadedKernel, jobs: Sequence[Job], samples: int, patience_s: float) -> NDArray[np.void]:
+        stamps = self._pool.run(loaded.address, jobs, samples=samples, patience_s=patience_s, gate=self.gate.threshold)
         self.gate.learn(np.minimum(stamps["width_before"], stamps["width_after"]).ravel())
         return stamps
 
@@ -191,7 +198,7 @@ class CpuDevice:
     def _calibrate_gate(self) -> None:
         """Learn what an undisturbed core issues per cycle, from probes around empty calls."""
         jobs = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
-        stamps = self._pool.run(0, jobs, samples=_CALIBRATION_PROBES, attempts=_CALIBRATION_PROBES, gate=0.0)
+        stamps = self._pool.run(0, jobs, samples=_CALIBRATION_PROBES, patience_s=0.0, gate=0.0)
         self.gate.learn(np.concatenate([stamps["width_before"].ravel(), stamps["width_after"].ravel()]))
 
     def _core_to_core_s(self) -> list[Json]:
@@ -217,7 +224,7 @@ class PreparedCpu:
         self.flops_per_repeat = float(loaded.facts.flops * trips * device.threads)
         self.bytes_per_repeat = float(loaded.facts.bytes * trips * device.threads)
         per_array = self._chunk_bytes * self._chunks
-        self._starts = device.arena_starts(loaded.variant.precision, arrays * per_array) if arrays else [0] * device.threads
+        self._starts = device.arena_starts(loaded.variant, arrays * per_array) if arrays else [0] * device.threads
         self._operands = device.operands_for(loaded.variant)
 
     def _layout(self, working_set_bytes: int | None, arrays: int) -> tuple[int, int, int]:
@@ -234,8 +241,8 @@ class PreparedCpu:
         trips = CHUNK_BYTES // step
         return trips * step, share // (trips * step), trips
 
-    def sample(self, repeats: int, count: int) -> list[Sample]:
-        stamps = self._device.run(self._loaded, self._jobs(repeats), count)
+    def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
+        stamps = self._device.run(self._loaded, self._jobs(repeats), count, patience_s)
         if self._chunks > 1:
             self._next_chunk = (self._next_chunk + repeats * count) % self._chunks
         wanted = repeats * self._trips_per_repeat
@@ -247,7 +254,7 @@ class PreparedCpu:
 
     def warm_up(self) -> None:
         if self.working_set_bytes is None or self.working_set_bytes <= _WARM_UP_BYTES:
-            self._device.run(self._loaded, self._jobs(2 if self._chunks == 1 else self._chunks), 1)
+            self._device.run(self._loaded, self._jobs(2 if self._chunks == 1 else self._chunks), 1, 0.0)
 
     def _jobs(self, repeats: int) -> list[Job]:
         is_chunked = self._chunks > 1
@@ -270,10 +277,18 @@ class PreparedCpu:
 
 
 def _to_sample(row: NDArray[np.void]) -> Sample:
-    """One sample from the stamps of all threads: first start to last stop, the mean clock, the narrowest core."""
-    clock_hz = float(np.mean((row["clock_before_hz"] + row["clock_after_hz"]) / 2))
+    """One sample from the stamps of all threads: first start to last stop, the cores' mean clock, the narrowest core.
+
+    Of the clocks before and after, the higher: a disturbance only makes the chain look slow.
+    """
+    clock_hz = float(np.mean(np.maximum(row["clock_before_hz"], row["clock_after_hz"])))
     width = float(np.min(np.minimum(row["width_before"], row["width_after"])))
     return Sample(time_s=float(row["stop_s"].max() - row["start_s"].min()), clock_hz=clock_hz, issue_width=width)
+
+
+def _element(variant: Variant) -> str:
+    """Element type of the data a kernel walks. Pairs of single-precision numbers are doubles, too, so both share one arena."""
+    return "float16" if variant.precision == "fp16" else "float32"
 
 
 def _variant(task: Task) -> Variant:
@@ -291,3 +306,17 @@ def probe() -> str | None:
     except KernelError as error:
         return str(error)
     return None
+
+
+def list_devices() -> list[Listed]:
+    """The host CPU, with the reason if it cannot be swept."""
+    cpus = cpu_facts.usable_cpus()
+    identity = cpu_facts.cpu_identity()
+    return [Listed(CpuDevice.id, f"{identity.name or 'CPU'}, {len(cpus)} core{'s' * (len(cpus) != 1)}", probe())]
+
+
+def open_device(device_id: str, options: Options) -> CpuDevice:
+    """The host CPU. Raises DeviceError for any other id."""
+    if device_id != CpuDevice.id:
+        raise DeviceError(f"--device {device_id}: there is one CPU device, called '{CpuDevice.id}'.")
+    return CpuDevice(options.threads, options.seed)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes as c
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,11 @@ OPERAND_VECTORS = 64
 MAX_VECTOR_BYTES = 64
 # Long enough to reach every vector of a trip and to wrap around, short enough to check in NumPy at once.
 _VERIFIED_TRIPS = 4
+
+Scale = Literal["minus one", "tiny"]
+# Added to or multiplied with the arenas' numbers (1e-5 to 4 as float32; 1e-43 to 1e5 where a pair is read as one double),
+# these change no bit of the sum and make no denormal.
+TINY = {"float64": 2.0**-300, "float32": 2.0**-60, "float16": 2.0**-14}
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +122,7 @@ def _expected(loaded: LoadedKernel, operands: NDArray[np.uint8], arrays: Sequenc
 
 def _verify_operands(variant: Variant, vector_bytes: int, seed: int) -> NDArray[np.uint8]:
     """a just below 1, so that one multiply-add more or less shows in the result however long the chain is."""
-    operands = make_operands(variant.precision, vector_bytes, seed, scale=None)
+    operands = make_operands(variant.precision, vector_bytes, seed, None)
     if PRECISIONS[variant.precision].is_float and PRECISIONS[variant.precision].c_type:
         typed = operands.view(PRECISIONS[variant.precision].numpy)
         lanes = vector_bytes // typed.itemsize
@@ -124,8 +130,8 @@ def _verify_operands(variant: Variant, vector_bytes: int, seed: int) -> NDArray[
     return operands
 
 
-def make_operands(precision: str, vector_bytes: int, seed: int, scale: float | None) -> NDArray[np.uint8]:
-    """OPERAND_VECTORS random vectors; the first, a, is ``scale`` throughout, or random below 1 in magnitude."""
+def make_operands(precision: str, vector_bytes: int, seed: int, scales: tuple[Scale, ...] | None = None) -> NDArray[np.uint8]:
+    """OPERAND_VECTORS random vectors; the first few as ``scales`` say, or the first, a, below 1 in magnitude."""
     generator, row = np.random.default_rng(seed), PRECISIONS[precision]
     operands = aligned(OPERAND_VECTORS * vector_bytes)
     if row.numpy is None or not row.is_float:
@@ -134,7 +140,11 @@ def make_operands(precision: str, vector_bytes: int, seed: int, scale: float | N
     typed = operands.view(row.numpy)
     lanes = vector_bytes // typed.itemsize
     typed[:] = generator.standard_normal(typed.size)
-    typed[:lanes] = generator.uniform(0.3, 0.9, lanes) if scale is None else scale
+    if scales is None:
+        typed[:lanes] = generator.uniform(0.3, 0.9, lanes)
+    for number, scale in enumerate(scales or ()):
+        vector = typed[number * lanes : (number + 1) * lanes]
+        vector[:] = -1 if scale == "minus one" else vector * TINY[row.numpy]
     return operands
 
 

@@ -37,7 +37,7 @@ class CJob(c.Structure):
 class CSampling(c.Structure):
     """ert_sampling."""
 
-    _fields_ = [("samples", c.c_uint64), ("attempts", c.c_uint64), ("gate", c.c_double)]
+    _fields_ = [("samples", c.c_uint64), ("patience_s", c.c_double), ("gate", c.c_double)]
 
 
 STAMP = np.dtype(
@@ -93,11 +93,11 @@ class Pool:
     def threads(self) -> int:
         return len(self.cpus)
 
-    def run(self, function: int, jobs: Sequence[Job], *, samples: int, attempts: int, gate: float) -> NDArray[np.void]:
+    def run(self, function: int, jobs: Sequence[Job], *, samples: int, patience_s: float, gate: float) -> NDArray[np.void]:
         """Stamps (samples, threads) of dtype STAMP; job i runs on thread i."""
         stamps = np.zeros((samples, self.threads), STAMP)
         c_jobs = (CJob * self.threads)(*(job.to_c() for job in jobs))
-        sampling = CSampling(samples, attempts, gate)
+        sampling = CSampling(samples, patience_s, gate)
         self._library.ert_pool_run(self._handle, function, c_jobs, c.byref(sampling), stamps.ctypes.data)
         return stamps
 

@@ -1,0 +1,273 @@
+"""From the points of a sweep to its ceilings: which samples count, which candidate is the ceiling, what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Point, Roof, Status, Tool
+from ert.checks import above_limit, is_above_limit, sweep_findings
+from ert.config import SweepConfig
+from ert.corners import fit_corners
+from ert.devices.base import CeilingKey, Device
+from ert.findings import Finding
+from ert.fit.levels import CapacityFact, Curve, Level, LevelFit, fit_levels
+from ert.jsontypes import Json
+from ert.levels import FAST_TO_SLOW
+from ert.limits import Limit
+from ert.plan import Plan, PlannedPoint
+from ert.roofline import ridge
+from ert.stats import MIN_SAMPLES_FOR_CI95, median_ci95
+from ert.sweep import PointState
+
+DISTURBED = "core shared with another program"
+# A curve needs this many sizes before a level can be read off it.
+_MIN_CURVE_POINTS = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What belongs to the file beside the points; ``resumed``: UTC times at which an interrupted run went on."""
+
+    created: str
+    argv: tuple[str, ...]
+    tool: Tool
+    environment: Mapping[str, Json]
+    resumed: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One measured point that may be a ceiling.
+
+    times_s      of one repeat, the samples that count, (n,)
+    clock_hz     median clock beside them
+    is_disturbed True if too few samples were undisturbed and the least disturbed had to serve
+    """
+
+    point: Point
+    is_curve: bool
+    times_s: NDArray[np.float64]
+    clock_hz: float | None
+    is_disturbed: bool
+
+    @property
+    def rates(self) -> NDArray[np.float64]:
+        """byte/s for points that measure a memory level, op/s for the others."""
+        work = self.point.bytes if self.point.measures == "bandwidth" else self.point.flops
+        return cast(NDArray[np.float64], work / self.times_s)
+
+    @property
+    def median(self) -> float:
+        return float(np.median(self.rates))
+
+
+def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[PointState], run: Run) -> Ceilings:
+    """The ceilings of a finished sweep."""
+    candidates = [to_candidate(device, state) for state in states if state.samples]
+    fit = _fit_curve(device, candidates)
+    bandwidth, refused_bandwidth = _publish(_bandwidth_ceilings(device, fit, candidates))
+    compute, refused_compute = _publish(_compute_ceilings(device, candidates))
+    roofs, corner_findings = _roofs(bandwidth, compute, candidates)
+    ceilings = Ceilings(
+        created=run.created,
+        tool=run.tool,
+        argv=run.argv,
+        device=device.facts(),
+        environment={**run.environment, **device.environment(), "resumed": list(run.resumed)},
+        config=config.to_json(),
+        bandwidth_ceilings=cast(tuple[BandwidthCeiling, ...], bandwidth),
+        compute_ceilings=cast(tuple[ComputeCeiling, ...], compute),
+        roofs=roofs,
+        launch_overhead_s=device.launch_overhead_s(),
+        points=(*(to_point(device, state) for state in states), *(_absent_point(p, why) for p, why in plan.unsupported)),
+        warnings=(*run.findings, *plan.findings, *device.findings(), *fit.warnings, *refused_bandwidth, *refused_compute, *corner_findings),
+    )
+    return replace(ceilings, warnings=(*ceilings.warnings, *sweep_findings(ceilings)))
+
+
+# --- points -------------------------------------------------------------------------------------------------------------------------
+
+
+def to_point(device: Device, state: PointState) -> Point:
+    """The row of the file: every sample, those that do not count with the reason."""
+    task, samples = state.planned.task, state.samples
+    why = [(*s.throttled, *([DISTURBED] if device.is_disturbed(s) else [])) for s in samples]
+    return replace(
+        _absent_point(state.planned, state.reason),
+        working_set_bytes=state.working_set_bytes or task.working_set_bytes,
+        flops=state.flops,
+        bytes=state.bytes,
+        repeats=state.repeats,
+        samples_s=tuple(s.time_s for s in samples),
+        clock_hz=tuple(s.clock_hz for s in samples),
+        throttled=tuple(why) if any(why) else (),
+        status=cast(Status, state.status if samples or state.status != "ok" else "skipped"),
+        reason=state.reason if samples or state.status != "ok" else "the time budget was spent before its first visit",
+    )
+
+
+def _absent_point(planned: PlannedPoint, reason: str | None) -> Point:
+    task = planned.task
+    return Point(
+        id=planned.id,
+        kernel=task.kernel.name,
+        measures=task.kernel.measures,
+        op=task.kernel.op,
+        precision=task.precision,
+        path=cast(ComputePath, task.kernel.path),
+        level=task.level,
+        working_set_bytes=task.working_set_bytes,
+        parameters=dict(task.parameters),
+        flops_per_element=task.parameters.get("ERT_FLOPS"),
+        status="unsupported",
+        reason=reason,
+    )
+
+
+def to_candidate(device: Device, state: PointState) -> Candidate:
+    """The samples that count: the undisturbed ones, or if there are too few, the least disturbed."""
+    times = np.array([s.time_s for s in state.samples]) / state.repeats
+    disturbed = state.sample_set(device).disturbed
+    keep = ~disturbed
+    is_disturbed = int(keep.sum()) < MIN_SAMPLES_FOR_CI95
+    if is_disturbed:
+        widths = np.array([s.issue_width or 0.0 for s in state.samples])
+        keep = np.zeros(times.size, dtype=bool)
+        keep[np.argsort(-widths, kind="stable")[: 2 * MIN_SAMPLES_FOR_CI95]] = True
+    clocks = [s.clock_hz for s, kept in zip(state.samples, keep, strict=True) if kept and s.clock_hz]
+    return Candidate(
+        to_point(device, state), state.planned.is_curve, times[keep], float(np.median(clocks)) if clocks else None, is_disturbed
+    )
+
+
+# --- levels -------------------------------------------------------------------------------------------------------------------------
+
+
+def _fit_curve(device: Device, candidates: Iterable[Candidate]) -> LevelFit:
+    """Levels of the read curve; at each size the fastest variant stands for what the level can deliver."""
+    best: dict[int, Candidate] = {}
+    for candidate in candidates:
+        size = candidate.point.working_set_bytes
+        if candidate.is_curve and size and (size not in best or candidate.median > best[size].median):
+            best[size] = candidate
+    if len(best) < _MIN_CURVE_POINTS:
+        return LevelFit(
+            (), (Finding("no_curve", f"{len(best)} working sets are too few to find levels on", float(len(best)), "sweep more levels"),)
+        )
+    sizes = np.concatenate([np.full(c.times_s.size, float(size)) for size, c in best.items()])
+    rates = np.concatenate([c.rates for c in best.values()])
+    facts = [CapacityFact(level.name, level.capacity_bytes if level.name != "DRAM" else None) for level in device.levels()]
+    return fit_levels(Curve(sizes, rates), facts)
+
+
+# --- ceilings -----------------------------------------------------------------------------------------------------------------------
+
+
+def _publish(
+    found: Sequence[BandwidthCeiling] | Sequence[ComputeCeiling],
+) -> tuple[tuple[BandwidthCeiling | ComputeCeiling, ...], list[Finding]]:
+    """Ceilings that physics allows, with the roof of each group marked, and a finding for each that is refused."""
+    allowed = [c for c in found if not is_above_limit(c)]
+    refused = [above_limit(c) for c in found if is_above_limit(c)]
+    return tuple(_mark_roofs(allowed)), refused
+
+
+def _mark_roofs(ceilings: Sequence[BandwidthCeiling | ComputeCeiling]) -> Iterable[BandwidthCeiling | ComputeCeiling]:
+    """Of a level the highest operation; of a precision and path the operation that defines it."""
+    highest: dict[str, float] = {}
+    for c in ceilings:
+        if isinstance(c, BandwidthCeiling):
+            highest[c.level] = max(c.value, highest.get(c.level, 0.0))
+    for c in ceilings:
+        is_roof = c.value == highest[c.level] if isinstance(c, BandwidthCeiling) else c.op == ROOF_OP[c.path]
+        yield replace(c, roof=is_roof)
+
+
+def _bandwidth_ceilings(device: Device, fit: LevelFit, candidates: Sequence[Candidate]) -> list[BandwidthCeiling]:
+    """One per (level, op): the best of its variants and working sets. Only levels that stand on the curve."""
+    levels = {level.name: level for level in fit.levels if level.name}
+    groups: dict[tuple[str, str], list[Candidate]] = {}
+    for c in candidates:
+        if c.point.measures == "bandwidth" and c.point.level in levels:
+            groups.setdefault((c.point.level, c.point.op), []).append(c)
+    order = sorted(groups, key=lambda key: FAST_TO_SLOW.index(key[0]))
+    return [_bandwidth_ceiling(device, levels[level], op, groups[level, op]) for level, op in order]
+
+
+def _bandwidth_ceiling(device: Device, level: Level, op: str, group: Sequence[Candidate]) -> BandwidthCeiling:
+    best = max(group, key=lambda c: c.median)
+    value, lo, hi = median_ci95(best.rates)
+    limit = device.limit(CeilingKey(op, level=level.name), best.clock_hz)
+    sizes = [c.point.working_set_bytes for c in group if c.point.working_set_bytes]
+    low, high = level.working_set_bytes if op == "read" else (min(sizes), max(sizes))
+    return BandwidthCeiling(
+        level=level.name or "",
+        op=op,
+        value=value,
+        ci95=None if lo is None or hi is None else (lo, hi),
+        roof=False,
+        kernel=best.point.kernel,
+        working_set_bytes=(round(low), round(high)),
+        capacity_bytes=round(level.capacity_bytes) if level.capacity_bytes else None,
+        point_ids=tuple(c.point.id for c in group),
+        flags=(*level.flags, *(["disturbed"] if best.is_disturbed else [])),
+        limit=limit.value if isinstance(limit, Limit) else None,
+        limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
+        clock_hz=best.clock_hz,
+        threads=device.threads,
+    )
+
+
+def _compute_ceilings(device: Device, candidates: Sequence[Candidate]) -> list[ComputeCeiling]:
+    """One per (precision, path, op): the best of its chain counts."""
+    groups: dict[tuple[str, str, str], list[Candidate]] = {}
+    for c in candidates:
+        if c.point.measures == "compute":
+            groups.setdefault((c.point.precision, c.point.path, c.point.op), []).append(c)
+    return [_compute_ceiling(device, key, group) for key, group in groups.items()]
+
+
+def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[Candidate]) -> ComputeCeiling:
+    precision, path, op = key
+    best = max(group, key=lambda c: c.median)
+    value, lo, hi = median_ci95(best.rates)
+    limit = device.limit(CeilingKey(op, precision=precision, path=path), best.clock_hz)
+    return ComputeCeiling(
+        precision=precision,
+        path=cast(ComputePath, path),
+        op=op,
+        value=value,
+        ci95=None if lo is None or hi is None else (lo, hi),
+        roof=False,
+        kernel=best.point.kernel,
+        point_ids=tuple(c.point.id for c in group),
+        flags=("disturbed",) if best.is_disturbed else (),
+        limit=limit.value if isinstance(limit, Limit) else None,
+        limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
+        clock_hz=best.clock_hz,
+        threads=device.threads,
+    )
+
+
+def _roofs(
+    bandwidth: Sequence[BandwidthCeiling | ComputeCeiling],
+    compute: Sequence[BandwidthCeiling | ComputeCeiling],
+    candidates: Sequence[Candidate],
+) -> tuple[tuple[Roof, ...], list[Finding]]:
+    """Every level under every compute roof, with the corner where a mixed sweep shows it."""
+    levels = [b for b in bandwidth if isinstance(b, BandwidthCeiling)]
+    peaks = [c for c in compute if isinstance(c, ComputeCeiling) and c.roof]
+    corners, findings = fit_corners([(c.point, c.times_s) for c in candidates if c.point.measures == "mixed"], levels, peaks)
+    roofs = tuple(
+        Roof(b.level, c.precision, c.path, ridge(b.value, c.value), corners.get((b.level, c.precision, c.path)))
+        for b in levels
+        if b.roof
+        for c in peaks
+    )
+    return roofs, findings

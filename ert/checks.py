@@ -1,0 +1,106 @@
+"""What is wrong or doubtful about a sweep, as findings with a number and a remedy. Pure functions of its ceilings and samples."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.findings import Finding
+from ert.levels import FAST_TO_SLOW
+from ert.units import with_prefix
+
+# The clock beside a sample is itself measured to about half a percent; what stays above the limit by more is impossible.
+LIMIT_TOLERANCE = 0.01
+# Intervals wider than this make two nights hard to compare.
+WIDE_INTERVAL = 0.02
+
+Ceiling = BandwidthCeiling | ComputeCeiling
+
+
+def name_of(ceiling: Ceiling) -> str:
+    """``L1 read`` or ``fp64 vector fma``."""
+    if isinstance(ceiling, BandwidthCeiling):
+        return f"{ceiling.level} {ceiling.op}"
+    return f"{ceiling.precision} {ceiling.path} {ceiling.op}"
+
+
+def unit_of(ceiling: Ceiling) -> str:
+    """The unit people read its value in."""
+    if isinstance(ceiling, BandwidthCeiling):
+        return "B/s"
+    return "FLOP/s" if ceiling.is_float else "op/s"
+
+
+def is_above_limit(ceiling: Ceiling) -> bool:
+    """True for a value no hardware of this kind can reach at the clock that was measured."""
+    return ceiling.limit is not None and ceiling.value > ceiling.limit * (1 + LIMIT_TOLERANCE)
+
+
+def above_limit(ceiling: Ceiling) -> Finding:
+    """Why such a ceiling is not published (method.md 8: physics is the judge)."""
+    unit = unit_of(ceiling)
+    message = (
+        f"{name_of(ceiling)} measured {with_prefix(ceiling.value, unit)}, above the physical limit of {with_prefix(ceiling.limit or 0, unit)} "
+        f"at the measured clock ({ceiling.limit_source}); it is not published"
+    )
+    return Finding("above_limit", message, ceiling.value, "ert kernels --verify, and check the limit's entry in configs/limits")
+
+
+def sweep_findings(ceilings: Ceilings) -> list[Finding]:
+    """Everything worth a warning in a finished sweep."""
+    return [
+        *_failed_points(ceilings),
+        *_disturbed(ceilings.all_ceilings),
+        *_wide(ceilings.all_ceilings),
+        *_order(ceilings),
+        *_surroundings(ceilings),
+    ]
+
+
+def _failed_points(ceilings: Ceilings) -> Iterable[Finding]:
+    failed = [p for p in ceilings.points if p.status == "error"]
+    if failed:
+        message = f"{len(failed)} points failed, the first: {failed[0].id}: {failed[0].reason}"
+        yield Finding("points_failed", message, float(len(failed)), "ert kernels --verify shows whether a kernel is at fault")
+
+
+def _disturbed(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:
+    disturbed = [name_of(c) for c in ceilings if "disturbed" in c.flags]
+    if disturbed:
+        message = f"another program shared a core during most samples of {_list(disturbed)}: these ceilings may be too low"
+        yield Finding("disturbed", message, float(len(disturbed)), "run when the machine is quiet, or longer: --config full")
+
+
+def _wide(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:
+    for ceiling in ceilings:
+        if ceiling.ci95 is None:
+            continue
+        half = (ceiling.ci95[1] - ceiling.ci95[0]) / 2 / ceiling.value
+        if half > WIDE_INTERVAL:
+            message = f"{name_of(ceiling)}: the 95 % interval is +-{half:.1%} wide"
+            yield Finding("wide_interval", message, half, "run longer: --config full")
+
+
+def _order(ceilings: Ceilings) -> Iterable[Finding]:
+    """A slower level above a faster one: one of both is not what it says."""
+    reads = {c.level: c.value for c in ceilings.bandwidth_ceilings if c.op == "read"}
+    names = [name for name in FAST_TO_SLOW if name in reads]
+    for fast, slow in zip(names, names[1:], strict=False):
+        if reads[slow] > reads[fast]:
+            message = f"{slow} reads faster than {fast}: {with_prefix(reads[slow], 'B/s')} against {with_prefix(reads[fast], 'B/s')}"
+            yield Finding("levels_out_of_order", message, reads[slow] / reads[fast], "the machine was disturbed: measure again")
+
+
+def _surroundings(ceilings: Ceilings) -> Iterable[Finding]:
+    governor = ceilings.environment.get("governor")
+    if governor not in (None, "performance"):
+        message = f"the frequency governor is {governor}: the clock may not be the highest"
+        yield Finding("governor", message, None, "cpupower frequency-set -g performance")
+    if ceilings.environment.get("huge_pages") == "never":
+        message = "transparent huge pages are off: TLB misses lower L3 and DRAM"
+        yield Finding("no_huge_pages", message, None, "echo madvise > /sys/kernel/mm/transparent_hugepage/enabled")
+
+
+def _list(names: Sequence[str], most: int = 4) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

@@ -1,0 +1,238 @@
+"""Sweep configurations: TOML over the defaults of configs/sweeps/default.toml, checked key by key."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from difflib import get_close_matches
+from importlib import resources
+from pathlib import Path
+from typing import cast
+
+from ert.errors import ConfigError
+from ert.jsontypes import Json
+from ert.levels import LEVELS
+from ert.precisions import PRECISIONS
+
+SHIPPED = ("quick", "default", "full")
+_Table = Mapping[str, object]
+
+
+@dataclass(frozen=True, slots=True)
+class Sampling:
+    """How one point is sampled; meanings and reasons in default.toml."""
+
+    min_time_s: float
+    per_visit: int
+    min_samples: int
+    target_relative: float
+    max_samples: int
+    seed: int
+
+
+@dataclass(frozen=True, slots=True)
+class CurvePlan:
+    """The working-set curve."""
+
+    kernels: tuple[str, ...]
+    smallest_bytes_per_core: int
+    points_per_octave: int
+    largest_per_cache: int
+    largest_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class SweepConfig:
+    """One resolved sweep: every value that decides what is measured and how.
+
+    levels, precisions  restrict the sweep; empty for all the device has
+    kernel_values       kernel -> parameter -> values to try, where not all declared ones
+    """
+
+    name: str
+    summary: str
+    budget_s: float
+    sampling: Sampling
+    curve: CurvePlan
+    level_positions: tuple[float, ...]
+    levels: tuple[str, ...]
+    precisions: tuple[str, ...]
+    mixed_precisions: tuple[str, ...]
+    kernel_values: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Json]:
+        """The resolved sweep with its hash, as the ceilings file stores it."""
+        return {**self._plain(), "sha256": self.sha256}
+
+    @property
+    def sha256(self) -> str:
+        """Hash of everything but the name and summary: two sweeps of one hash measure the same."""
+        content = {k: v for k, v in self._plain().items() if k not in ("name", "summary")}
+        return hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
+
+    def _plain(self) -> dict[str, Json]:
+        return cast(dict[str, Json], json.loads(json.dumps(asdict(self))))
+
+
+def load_config(name: str) -> SweepConfig:
+    """A shipped sweep by name, or a TOML file. Raises ConfigError naming file, key and the nearest known one."""
+    default = _parse(_shipped_text("default"), "configs/sweeps/default.toml")
+    if name in SHIPPED:
+        own = _parse(_shipped_text(name), f"configs/sweeps/{name}.toml")
+        return _resolve(name, f"configs/sweeps/{name}.toml", default, own)
+    path = Path(name)
+    if not path.suffix:
+        raise ConfigError(f"--config {name}: no such sweep.{_nearest(name, SHIPPED)} Shipped: {', '.join(SHIPPED)}; or name a .toml file.")
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise ConfigError(f"--config {name}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+    return _resolve(path.stem, name, default, _parse(text, name))
+
+
+def restrict(config: SweepConfig, *, precisions: Sequence[str] = (), levels: Sequence[str] = ()) -> SweepConfig:
+    """The same sweep for some precisions or levels only. Raises ConfigError with the nearest name for an unknown one."""
+    for option, names, known in (("--precision", precisions, PRECISIONS), ("--level", levels, LEVELS)):
+        for name in names:
+            if name not in known:
+                raise ConfigError(f"{option} {name}: unknown.{_nearest(name, known)} Known: {', '.join(known)}.")
+    return replace(config, precisions=tuple(precisions) or config.precisions, levels=tuple(levels) or config.levels)
+
+
+def _shipped_text(name: str) -> str:
+    return resources.files("ert.configs").joinpath("sweeps", f"{name}.toml").read_text(encoding="utf-8")
+
+
+def _parse(text: str, where: str) -> dict[str, object]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{where}: not valid TOML: {error}") from error
+
+
+def _nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
+    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f" Did you mean '{near[0]}'?" if near else ""
+
+
+# section -> key -> (type of the value, may it be zero)
+_POSITIVE, _NATURAL, _TEXTS, _SHARES = "a positive number", "a positive whole number", "a list of names", "a list of numbers from 0 to 1"
+_KEYS: dict[str, dict[str, str]] = {
+    "budget": {"total_s": _POSITIVE},
+    "sampling": {
+        "min_time_s": _POSITIVE,
+        "per_visit": _NATURAL,
+        "min_samples": _NATURAL,
+        "target_relative": _POSITIVE,
+        "max_samples": _NATURAL,
+        "seed": _NATURAL,
+    },
+    "curve": {
+        "kernels": _TEXTS,
+        "smallest_bytes_per_core": _NATURAL,
+        "points_per_octave": _NATURAL,
+        "largest_per_cache": _NATURAL,
+        "largest_bytes": _NATURAL,
+    },
+    "levels": {"positions": _SHARES, "only": _TEXTS},
+    "precisions": {"only": _TEXTS},
+    "mixed": {"precisions": _TEXTS},
+}
+_NAMES: dict[tuple[str, str], Mapping[str, object]] = {
+    ("levels", "only"): LEVELS,
+    ("precisions", "only"): PRECISIONS,
+    ("mixed", "precisions"): PRECISIONS,
+}
+
+
+def _resolve(name: str, where: str, default: _Table, own: _Table) -> SweepConfig:
+    _check_names(where, own)
+    merged: dict[str, dict[str, object]] = {}
+    for section, keys in _KEYS.items():
+        merged[section] = {**_section(where, default, section), **_section(where, own, section)}
+        for key, kind in keys.items():
+            _check_value(f"{where}: [{section}] {key}", merged[section][key], kind, _NAMES.get((section, key)))
+    config = _build(name, str(own.get("summary", "")), merged, _kernel_values(where, own))
+    _check_whole(where, config)
+    return config
+
+
+def _section(where: str, table: _Table, section: str) -> dict[str, object]:
+    value = table.get(section, {})
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: {section} must be a table, written [{section}].")
+    return value
+
+
+def _check_names(where: str, own: _Table) -> None:
+    known = [*_KEYS, "summary", "kernels"]
+    for section in own:
+        if section not in known:
+            raise ConfigError(f"{where}: [{section}] is unknown.{_nearest(section, known)} Known: {', '.join(known)}.")
+    for section, keys in _KEYS.items():
+        for key in _section(where, own, section):
+            if key not in keys:
+                raise ConfigError(f"{where}: [{section}] {key} is unknown.{_nearest(key, keys)} Known: {', '.join(keys)}.")
+
+
+def _check_value(what: str, value: object, kind: str, names: Mapping[str, object] | None) -> None:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    fits = {
+        _POSITIVE: is_number and 0 < cast(float, value) < float("inf"),
+        _NATURAL: is_number and isinstance(value, int) and value > 0,
+        _TEXTS: isinstance(value, list) and all(isinstance(v, str) for v in value),
+        _SHARES: isinstance(value, list) and bool(value) and all(isinstance(v, int | float) and 0 <= v <= 1 for v in value),
+    }
+    if not fits[kind]:
+        raise ConfigError(f"{what} = {value!r} must be {kind}.")
+    if names is not None:
+        for name in cast(list[str], value):
+            if name not in names:
+                raise ConfigError(f"{what} = {name!r} is unknown.{_nearest(name, names)} Known: {', '.join(names)}.")
+
+
+def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ...]]]:
+    chosen: dict[str, dict[str, tuple[int, ...]]] = {}
+    for kernel, table in _section(where, own, "kernels").items():
+        if not isinstance(table, dict):
+            raise ConfigError(f"{where}: [kernels] {kernel} must be a table, written [kernels.{kernel}].")
+        for parameter, values in table.items():
+            if not isinstance(values, list) or not values or not all(isinstance(v, int) for v in values):
+                raise ConfigError(f"{where}: [kernels.{kernel}] {parameter} = {values!r} must be a list of whole numbers.")
+            chosen.setdefault(kernel, {})[parameter] = tuple(values)
+    return chosen
+
+
+def _build(
+    name: str, summary: str, merged: dict[str, dict[str, object]], kernel_values: dict[str, dict[str, tuple[int, ...]]]
+) -> SweepConfig:
+    curve = {**merged["curve"], "kernels": tuple(cast(list[str], merged["curve"]["kernels"]))}
+    texts = {(s, k): tuple(cast(list[str], merged[s][k])) for s, k in _NAMES}
+    return SweepConfig(
+        name=name,
+        summary=summary,
+        budget_s=float(cast(float, merged["budget"]["total_s"])),
+        sampling=Sampling(**merged["sampling"]),  # type: ignore[arg-type]  # checked key by key above
+        curve=CurvePlan(**curve),  # type: ignore[arg-type]
+        level_positions=tuple(cast(list[float], merged["levels"]["positions"])),
+        levels=texts["levels", "only"],
+        precisions=texts["precisions", "only"],
+        mixed_precisions=texts["mixed", "precisions"],
+        kernel_values=kernel_values,
+    )
+
+
+def _check_whole(where: str, config: SweepConfig) -> None:
+    """What single keys cannot show: a sweep that would measure nothing."""
+    if config.sampling.max_samples < config.sampling.min_samples:
+        raise ConfigError(
+            f"{where}: [sampling] max_samples = {config.sampling.max_samples} is less than min_samples = {config.sampling.min_samples}."
+        )
+    if config.curve.largest_bytes < config.curve.smallest_bytes_per_core:
+        raise ConfigError(
+            f"{where}: [curve] largest_bytes = {config.curve.largest_bytes} is less than smallest_bytes_per_core = "
+            f"{config.curve.smallest_bytes_per_core}: 0 working sets to measure."
+        )

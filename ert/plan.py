@@ -1,0 +1,208 @@
+"""Decide what a sweep measures: the axes of a configuration crossed with what the device says of itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+from ert.config import SweepConfig
+from ert.devices.base import Device, LevelFacts, Task
+from ert.errors import ConfigError
+from ert.findings import Finding
+from ert.kernels import Kernel, load_kernels
+
+# Inside a level a working set is this many times the level above, so that the level above holds next to nothing of it ...
+ABOVE_FACTOR = 3
+# ... and at most this share of the level itself, which other data and an imperfect replacement also use.
+CAPACITY_SHARE = 0.5
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedPoint:
+    """One point to measure. ``id`` is the same in every sweep that asks for the same thing.
+
+    is_curve  part of the working-set curve that the levels are found on
+    """
+
+    id: str
+    task: Task
+    is_curve: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """The points in the order of the axes, those the device cannot run with the reason, and what the plan had to leave out."""
+
+    points: tuple[PlannedPoint, ...]
+    unsupported: tuple[tuple[PlannedPoint, str], ...]
+    findings: tuple[Finding, ...]
+
+
+def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel] | None = None) -> Plan:
+    """Cross the configuration with the device. Raises ConfigError if nothing is left to measure, naming the count that was tried."""
+    known = load_kernels("cuda" if device.kind == "cuda" else "cpu") if kernels is None else kernels
+    _check_kernel_values(config, known)
+    chosen = [k for k in known.values() if not k.experimental]
+    levels = _swept_levels(device.levels(), config)
+    asked = [
+        *_curve_points(device, config, chosen, levels),
+        *_level_points(config, chosen, levels, device.levels()),
+        *_register_points(config, chosen),
+    ]
+    points: list[PlannedPoint] = []
+    unsupported: dict[tuple[str, str], tuple[PlannedPoint, str]] = {}
+    for point in asked:
+        reason = device.unsupported_reason(point.task.kernel, point.task.precision)
+        if reason is None:
+            points.append(point)
+        else:
+            unsupported.setdefault((point.task.kernel.name, point.task.precision), (point, reason))
+    if not points:
+        raise ConfigError(
+            f"sweep '{config.name}': 0 of {len(asked)} points match --precision, --level and this device. Ask for fewer restrictions."
+        )
+    return Plan(tuple(points), tuple(unsupported.values()), tuple(_reach_findings(device, config)))
+
+
+def _check_kernel_values(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
+    """A value the kernel does not declare is refused; kernels of other devices are not this plan's business."""
+    for name, values in config.kernel_values.items():
+        kernel = kernels.get(name)
+        for parameter, tried in values.items() if kernel else ():
+            declared = kernel.parameters[parameter].values if kernel and parameter in kernel.parameters else ()
+            if wrong := set(tried) - set(declared):
+                raise ConfigError(
+                    f"sweep '{config.name}': [kernels.{name}] {parameter} = {sorted(wrong)[0]} is not declared by the kernel. "
+                    f"Declared: {', '.join(map(str, declared)) or 'no such parameter'}."
+                )
+
+
+def _swept_levels(levels: Sequence[LevelFacts], config: SweepConfig) -> list[LevelFacts]:
+    swept = [level for level in levels if not config.levels or level.name in config.levels]
+    if missing := set(config.levels) - {level.name for level in levels}:
+        raise ConfigError(f"--level {sorted(missing)[0]}: this device has {', '.join(level.name for level in levels)}.")
+    return swept
+
+
+def combinations(kernel: Kernel, config: SweepConfig, level: str | None) -> list[dict[str, int]]:
+    """Every parameter combination the sweep tries for a kernel at a level; default values where only they remain."""
+    chosen = config.kernel_values.get(kernel.name, {})
+    axes = []
+    for name, parameter in kernel.parameters.items():
+        fitting = [v for v in chosen.get(name, parameter.values) if parameter.fits(v, level)]
+        axes.append(fitting or [parameter.default])
+    return [dict(zip(kernel.parameters, values, strict=True)) for values in product(*axes)]
+
+
+def largest_working_set(levels: Sequence[LevelFacts], config: SweepConfig) -> int:
+    """Bytes of the largest working set: far beyond the last cache, within the memory a sweep may take."""
+    *caches, memory = levels
+    wanted = max(config.curve.largest_bytes, config.curve.largest_per_cache * _last_cache_bytes(caches))
+    return min(wanted, memory.capacity_bytes) if memory.capacity_bytes else wanted
+
+
+def _last_cache_bytes(caches: Sequence[LevelFacts]) -> int:
+    return max((cache.capacity_bytes or 0 for cache in caches), default=0)
+
+
+def _reach_findings(device: Device, config: SweepConfig) -> Iterable[Finding]:
+    """A working set that cannot reach DRAM is said before anything is measured (method.md 6: more than four times the last cache)."""
+    *caches, memory = device.levels()
+    last, largest = _last_cache_bytes(caches), largest_working_set(device.levels(), config)
+    if largest <= 4 * last:
+        message = f"the largest working set, {largest} bytes, is not more than 4 times the last cache, {last} bytes: DRAM is not reached"
+        yield Finding(
+            "dram_not_reached",
+            message,
+            float(largest),
+            f"free memory ({memory.source}: {memory.capacity_bytes} bytes), or raise [curve] largest_bytes",
+        )
+
+
+def curve_sizes(smallest: int, largest: int, per_octave: int) -> list[int]:
+    """Working sets from smallest to largest, ``per_octave`` to each doubling, both ends included."""
+    steps = max(1, round(math.log2(largest / smallest) * per_octave))
+    return [round(smallest * (largest / smallest) ** (i / steps)) for i in range(steps + 1)]
+
+
+def _curve_points(device: Device, config: SweepConfig, kernels: Sequence[Kernel], levels: Sequence[LevelFacts]) -> Iterable[PlannedPoint]:
+    """The whole curve if all levels are swept; with --level, what spans the chosen ones and their neighbours."""
+    cores = max(1, device.threads)
+    sizes = curve_sizes(
+        config.curve.smallest_bytes_per_core * cores, largest_working_set(device.levels(), config), config.curve.points_per_octave
+    )
+    low, high = _curve_span(device.levels(), levels)
+    for kernel in kernels:
+        if kernel.name in config.curve.kernels and kernel.measures == "bandwidth":
+            for size in sizes:
+                if low <= size <= high:
+                    for parameters in combinations(kernel, config, None):
+                        yield _point(Task(kernel, kernel.precisions[0], None, size, parameters), is_curve=True)
+
+
+def _curve_span(every: Sequence[LevelFacts], swept: Sequence[LevelFacts]) -> tuple[float, float]:
+    """Sizes from a quarter of the cache above the fastest level asked for to four times the slowest one; everything for DRAM."""
+    names = [level.name for level in every]
+    first, last = names.index(swept[0].name), names.index(swept[-1].name)
+    above = every[first - 1].capacity_bytes if first else None
+    below = None if last == len(every) - 1 else every[last].capacity_bytes
+    return (above / 4 if above else 0.0), (4.0 * below if below else math.inf)
+
+
+def level_sizes(level: LevelFacts, every: Sequence[LevelFacts], config: SweepConfig, largest: int) -> list[int]:
+    """Working sets that lie inside a level by what the device says of its size; empty if it says nothing."""
+    index = [each.name for each in every].index(level.name)
+    above = every[index - 1].capacity_bytes if index else None
+    if level.name == every[-1].name:
+        return [largest]
+    if level.capacity_bytes is None:
+        return []
+    high = level.capacity_bytes * CAPACITY_SHARE
+    low = above * ABOVE_FACTOR if above else high / 8
+    if low >= high:
+        # A level hardly bigger than the one above: the middle between both sizes is as good as it gets.
+        return [round(math.sqrt((above or low) * level.capacity_bytes))]
+    return sorted({round(low * (high / low) ** position) for position in config.level_positions})
+
+
+def _level_points(
+    config: SweepConfig, kernels: Sequence[Kernel], levels: Sequence[LevelFacts], every: Sequence[LevelFacts]
+) -> Iterable[PlannedPoint]:
+    largest = largest_working_set(every, config)
+    for kernel, level in product(kernels, levels):
+        if level.name not in kernel.levels or kernel.measures not in ("bandwidth", "mixed"):
+            continue
+        sizes = level_sizes(level, every, config, largest)
+        # The rounded corner is a property of the level: one working set per level shows it.
+        for size in sizes[:1] if kernel.measures == "mixed" else sizes:
+            for precision in _precisions_of(kernel, config):
+                for parameters in combinations(kernel, config, level.name):
+                    yield _point(Task(kernel, precision, level.name, size, parameters))
+
+
+def _register_points(config: SweepConfig, kernels: Sequence[Kernel]) -> Iterable[PlannedPoint]:
+    for kernel in kernels:
+        if kernel.measures == "compute":
+            for precision in _precisions_of(kernel, config):
+                for parameters in combinations(kernel, config, None):
+                    yield _point(Task(kernel, precision, None, None, parameters))
+
+
+def _precisions_of(kernel: Kernel, config: SweepConfig) -> list[str]:
+    """Bandwidth does not depend on the precision asked for; everything else does."""
+    if kernel.measures == "bandwidth":
+        return list(kernel.precisions[:1])
+    wanted = config.precisions or kernel.precisions
+    if kernel.measures == "mixed" and not config.precisions:
+        wanted = config.mixed_precisions
+    return [p for p in kernel.precisions if p in wanted]
+
+
+def _point(task: Task, *, is_curve: bool = False) -> PlannedPoint:
+    parts = [task.kernel.name, task.precision, task.level or ("curve" if is_curve else "registers")]
+    if task.working_set_bytes is not None:
+        parts.append(str(task.working_set_bytes))
+    parts += [f"{name.removeprefix('ERT_').lower()}={value}" for name, value in task.parameters.items()]
+    return PlannedPoint("/".join(parts), task, is_curve)

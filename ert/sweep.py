@@ -1,0 +1,139 @@
+"""Run a plan: visit all points in random order, round after round, until each has converged or the time is up.
+
+Every visit takes a few samples and is on disk before the next one starts. Visiting in rounds spreads each
+point's samples over the whole run, so that a slow spell of the machine touches a few samples of every
+point instead of all samples of one (method.md 4).
+"""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import numpy as np
+
+from ert.config import SweepConfig
+from ert.devices.base import Device, Sample
+from ert.errors import ErtError, UnsupportedError
+from ert.journal import Journal, Visit
+from ert.measure import calibrate, visit
+from ert.plan import Plan, PlannedPoint
+from ert.stopping import SampleSet, why_stop
+
+
+# A first visit must not wait: on a machine that is never quiet every point still gets its samples.
+_FIRST_PATIENCE_S = 0.002
+# Quiet spells come and go within tens of milliseconds; a visit that waits longer only keeps the others from being seen.
+_LAST_PATIENCE_S = 0.1
+
+
+class Progress(Protocol):
+    """Where the run says how far it is."""
+
+    def update(self, share: float, eta_s: float | None, doing: str) -> None:
+        """share: of the whole run, 0 to 1; doing: what is being measured now."""
+        ...
+
+
+@dataclass(slots=True)
+class PointState:
+    """What is known of one planned point so far."""
+
+    planned: PlannedPoint
+    status: str = "ok"
+    reason: str | None = None
+    working_set_bytes: int | None = None
+    flops: float = 0.0
+    bytes: float = 0.0
+    repeats: int = 0
+    samples: list[Sample] = field(default_factory=list)
+
+    def add(self, found: Visit) -> None:
+        self.status, self.reason = found.status, found.reason
+        if found.status == "ok":
+            self.working_set_bytes, self.flops, self.bytes, self.repeats = found.working_set_bytes, found.flops, found.bytes, found.repeats
+            self.samples.extend(found.samples)
+
+    def sample_set(self, device: Device) -> SampleSet:
+        times = np.array([sample.time_s for sample in self.samples])
+        return SampleSet(times, np.array([bool(sample.throttled) or device.is_disturbed(sample) for sample in self.samples], dtype=bool))
+
+
+class Sweep:
+    """One run of a plan on a device, into a journal."""
+
+    def __init__(self, device: Device, plan: Plan, config: SweepConfig, journal: Journal, progress: Progress) -> None:
+        self._device, self._config, self._journal, self._progress = device, config, journal, progress
+        self.states = {point.id: PointState(point) for point in plan.points}
+        self._start_s = 0.0
+
+    def reuse(self, visits: Iterable[Visit]) -> int:
+        """Take over the visits of an earlier run; returns how many points they cover. Points of another plan are ignored."""
+        known = [v for v in visits if v.id in self.states and v.status == "ok"]
+        for earlier in known:
+            self.states[earlier.id].add(earlier)
+        return len({v.id for v in known})
+
+    def run(self) -> Sequence[PointState]:
+        """Measure until every point is done or the budget is spent; every point is visited once in any case."""
+        self._progress.update(0.0, None, "compiling kernels, filling memory")
+        self._device.make_ready([state.planned.task for state in self.states.values()])
+        self._start_s = time.monotonic()
+        for round_number in range(self._config.sampling.max_samples):
+            todo = [state for state in self.states.values() if not self._is_done(state)]
+            if not todo or (round_number and self._is_time_up()):
+                break
+            random.Random(f"{self._config.sampling.seed}/{round_number}").shuffle(todo)
+            self._visit_all(todo)
+            self._journal.sync()
+        return list(self.states.values())
+
+    def _visit_all(self, todo: Sequence[PointState]) -> None:
+        for position, state in enumerate(todo):
+            if state.samples and self._is_time_up():
+                continue
+            self._report(state, position, len(todo))
+            found = self._visit(state, self._patience_s(state, len(todo) - position))
+            self._journal.record(found)
+            state.add(found)
+
+    def _patience_s(self, state: PointState, waiting: int) -> float:
+        """How long this visit may wait for a quiet machine: little the first time, then its share of the time that is left."""
+        if not state.samples:
+            return _FIRST_PATIENCE_S
+        left_s = self._config.budget_s - (time.monotonic() - self._start_s)
+        return min(max(left_s / waiting, _FIRST_PATIENCE_S), _LAST_PATIENCE_S)
+
+    def _visit(self, state: PointState, patience_s: float) -> Visit:
+        """One visit; what goes wrong with this point is its row, and the sweep goes on."""
+        rule = self._config.sampling
+        try:
+            prepared = self._device.prepare(state.planned.task)
+            try:
+                repeats = state.repeats or calibrate(prepared, rule.min_time_s)
+                samples = visit(prepared, repeats, rule.per_visit, patience_s)
+                size, flops, moved = prepared.working_set_bytes, prepared.flops_per_repeat, prepared.bytes_per_repeat
+                return Visit(state.planned.id, "ok", None, size, flops, moved, repeats, tuple(samples))
+            finally:
+                prepared.close()
+        except UnsupportedError as error:
+            return Visit(state.planned.id, "unsupported", str(error))
+        except ErtError as error:
+            return Visit(state.planned.id, "error", str(error))
+
+    def _is_done(self, state: PointState) -> bool:
+        return state.status != "ok" or (bool(state.samples) and why_stop(state.sample_set(self._device), self._config.sampling) is not None)
+
+    def _is_time_up(self) -> bool:
+        return time.monotonic() - self._start_s > self._config.budget_s
+
+    def _report(self, state: PointState, position: int, count: int) -> None:
+        """The share of the budget or of the points, whichever is further: the run ends at the first of both."""
+        used_s = time.monotonic() - self._start_s
+        done = 1 - (count - position) / len(self.states)
+        share = min(max(used_s / self._config.budget_s, done), 0.99)
+        eta_s = used_s / share - used_s if share > 0.02 else None
+        self._progress.update(share, eta_s, state.planned.id)

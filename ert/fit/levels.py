@@ -109,7 +109,11 @@ def _level(points: WeightedSizes, plateau: Plateau, value: Sustained, below: Pla
 def _with_hidden(curve: Curve, throttled: Bools, levels: list[Level]) -> list[Level]:
     """Add levels that only throttled rows show, unless the lower clock explains them as one of the others."""
     everything, _ = _fit_rows(curve, np.ones_like(throttled))
-    hidden = [new for new in everything if not any(_overlaps(new, old) or _explains(curve, throttled, old, new) for old in levels)]
+    hidden = [
+        new
+        for new in everything
+        if throttled[_inside(curve, new)].any() and not any(_overlaps(new, old) or _explains(curve, throttled, old, new) for old in levels)
+    ]
     return sorted([*levels, *hidden], key=lambda level: level.working_set_bytes[0])
 
 
@@ -118,11 +122,11 @@ def _overlaps(a: Level, b: Level) -> bool:
 
 
 def _explains(curve: Curve, throttled: Bools, old: Level, new: Level) -> bool:
-    """True if ``new`` is ``old`` at the clock its throttled rows ran at, or a level cannot be told from a slow spell."""
+    """True if ``new`` is ``old`` at the clock its throttled rows ran at; without clocks, if it is slower than a level behind it."""
     if curve.clock_hz is None:
         return new.value_bytes_per_s < old.value_bytes_per_s and new.working_set_bytes[0] < old.working_set_bytes[1]
-    clock_hz = np.median(curve.clock_hz[throttled & _inside(curve, new)])
-    at_usual = new.value_bytes_per_s * usual_clock(curve.clock_hz[np.isfinite(curve.clock_hz)]) / clock_hz
+    clock_hz = curve.clock_hz[throttled & _inside(curve, new)]
+    at_usual = new.value_bytes_per_s * usual_clock(curve.clock_hz[np.isfinite(curve.clock_hz)]) / np.nanmedian(clock_hz)
     return bool(abs(np.log(at_usual / old.value_bytes_per_s)) < LEAST_STEP)
 
 

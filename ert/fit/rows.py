@@ -55,7 +55,7 @@ def gather_sizes(curve: Curve, keep: Bools) -> Sizes:
     calm = ~_stalled(log_rate, group)
     octave, log_rate = octave[calm], log_rate[calm]
     _, group = np.unique(group[calm], return_inverse=True)
-    return Sizes(np.bincount(group, octave) / np.bincount(group), _medians(log_rate, group))
+    return Sizes(np.bincount(group, octave) / np.bincount(group), group_medians(log_rate, group))
 
 
 def _groups(octave: Floats) -> NDArray[np.int64]:
@@ -67,7 +67,7 @@ def _groups(octave: Floats) -> NDArray[np.int64]:
     return group
 
 
-def _medians(values: Floats, group: NDArray[np.int64]) -> Floats:
+def group_medians(values: Floats, group: NDArray[np.int64]) -> Floats:
     """Median of ``values`` in each of the groups 0, 1, ..."""
     rows = np.bincount(group)
     ordered = values[np.lexsort((values, group))]
@@ -86,7 +86,7 @@ def _stalled(log_rate: Floats, group: NDArray[np.int64]) -> Bools:
     judged = rows[group] >= _ROWS_TO_JUDGE
     if np.count_nonzero(rows >= _ROWS_TO_JUDGE) * 2 < rows.size:
         return np.zeros(log_rate.size, dtype=bool)
-    away = np.abs(log_rate - _medians(log_rate, group)[group])
+    away = np.abs(log_rate - group_medians(log_rate, group)[group])
     typical = float(np.median(rows[rows >= _ROWS_TO_JUDGE]))
     # Residuals from the median of m rows are smaller than the noise by about sqrt(1 - 1.2/m).
     sigma = MAD_TO_SIGMA * float(np.median(away[judged])) / np.sqrt(1 - 1.2 / typical)

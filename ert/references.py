@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 Array = NDArray[np.generic]
+Numbers = NDArray[np.number]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,32 +53,38 @@ def _tolerance(dtype: np.dtype[np.generic]) -> float:
 
 
 def read(given: Inputs) -> Expected:
+    """The exclusive or of all vectors."""
     bits = given.arrays[0].view(np.uint64)
     lanes = given.operands.view(np.uint64).shape[-1]
     return Expected(given.arrays, np.bitwise_xor.reduce(bits.reshape(-1, lanes), axis=0)[None, :])
 
 
 def write(given: Inputs) -> Expected:
+    """The first eight operand vectors, again and again."""
     patterns = given.operands[:8].ravel()
     return Expected([np.resize(patterns, given.arrays[0].shape)], None)
 
 
 def copy(given: Inputs) -> Expected:
+    """c[i] = a[i]."""
     return Expected([given.arrays[0], given.arrays[0]], None)
 
 
 def triad(given: Inputs) -> Expected:
+    """c[i] = a[i] + s * b[i]."""
     a, b, _ = given.arrays
     scale = np.resize(given.operands[0], b.shape)
     return Expected([a, b, a + scale * b], None, _tolerance(a.dtype))
 
 
 def update(given: Inputs) -> Expected:
+    """a[i] = s * a[i]."""
     a = given.arrays[0]
     return Expected([np.resize(given.operands[0], a.shape) * a], None, _tolerance(a.dtype))
 
 
 def mixed(given: Inputs) -> Expected:
+    """``flops`` operations on each element: x = x * a + b, and one x = x * a before them where the count is odd."""
     wide = _wide(given.arrays[0])
     a, b = (np.resize(_wide(v), wide.shape) for v in given.operands[:2])
     x = wide * a if given.flops % 2 else wide
@@ -87,14 +95,18 @@ def mixed(given: Inputs) -> Expected:
 
 
 def fma(given: Inputs) -> Expected:
+    """Independent chains of x = x * a + b."""
     return Expected((), _chain(given, 2, given.chains[0], multiply=True), _tolerance(given.operands.dtype))
 
 
 def fma_add(given: Inputs) -> Expected:
+    """Chains of x = x * a + a beside chains of y = y + a, the same number of both operations."""
     fma_chains, add_chains = given.chains
     each = fma_chains * given.steps
-    x = _chain(given, 2, fma_chains, multiply=True)
-    y = _chain(Inputs((), given.operands, each // add_chains), 2 + fma_chains, add_chains, multiply=False)
+    # The kernel keeps one constant for both kinds of chain: a is also what is added.
+    operands = np.vstack([given.operands[:1], given.operands[:1], given.operands[2:]])
+    x = _chain(Inputs((), operands, given.steps), 2, fma_chains, multiply=True)
+    y = _chain(Inputs((), operands, each // add_chains), 2 + fma_chains, add_chains, multiply=False)
     return Expected((), np.vstack([x, y]), _tolerance(given.operands.dtype))
 
 
@@ -108,9 +120,9 @@ def _chain(given: Inputs, first: int, chains: int, *, multiply: bool) -> Array:
     return x.astype(given.operands.dtype)
 
 
-def _wide(values: Array) -> Array:
+def _wide(values: Array) -> Numbers:
     """Floating point in double precision; integers as they are, so that they wrap like the hardware's."""
-    return values.astype(np.float64) if values.dtype.kind == "f" else values
+    return values.astype(np.float64) if values.dtype.kind == "f" else cast(Numbers, values)
 
 
 REFERENCES: dict[str, Callable[[Inputs], Expected]] = {
@@ -133,8 +145,8 @@ def dot(operands: NDArray[np.uint8], precision: str, steps: int, chains: int) ->
     if precision == "bf16":
         a, b = ((row.view(np.uint16).astype(np.uint32) << 16).view(np.float32).astype(np.float64) for row in operands[:2])
         start = operands[2 : 2 + chains].view(np.float32).astype(np.float64)
-        return (start + steps * (a * b).reshape(-1, 2).sum(axis=1)).astype(np.float32)
+        return cast(Array, (start + steps * (a * b).reshape(-1, 2).sum(axis=1)).astype(np.float32))
     narrow, per_lane = (np.int16, 2) if precision == "int16" else (np.int8, 4)
     a, b = (row.view(narrow).astype(np.int64) for row in operands[:2])
     start = operands[2 : 2 + chains].view(np.int32).astype(np.int64)
-    return (start + steps * (a * b).reshape(-1, per_lane).sum(axis=1)).astype(np.int32)
+    return cast(Array, (start + steps * (a * b).reshape(-1, per_lane).sum(axis=1)).astype(np.int32))

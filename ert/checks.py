@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.findings import Finding
@@ -38,9 +39,9 @@ def is_above_limit(ceiling: Ceiling) -> bool:
 
 def above_limit(ceiling: Ceiling) -> Finding:
     """Why such a ceiling is not published (method.md 8: physics is the judge)."""
-    unit = unit_of(ceiling)
+    value, limit = (with_prefix(number, unit_of(ceiling)) for number in (ceiling.value, ceiling.limit or 0))
     message = (
-        f"{name_of(ceiling)} measured {with_prefix(ceiling.value, unit)}, above the physical limit of {with_prefix(ceiling.limit or 0, unit)} "
+        f"{name_of(ceiling)} measured {value}, above the physical limit of {limit} "
         f"at the measured clock ({ceiling.limit_source}); it is not published"
     )
     return Finding("above_limit", message, ceiling.value, "ert kernels --verify, and check the limit's entry in configs/limits")
@@ -85,7 +86,7 @@ def _order(ceilings: Ceilings) -> Iterable[Finding]:
     """A slower level above a faster one: one of both is not what it says."""
     reads = {c.level: c.value for c in ceilings.bandwidth_ceilings if c.op == "read"}
     names = [name for name in FAST_TO_SLOW if name in reads]
-    for fast, slow in zip(names, names[1:], strict=False):
+    for fast, slow in pairwise(names):
         if reads[slow] > reads[fast]:
             message = f"{slow} reads faster than {fast}: {with_prefix(reads[slow], 'B/s')} against {with_prefix(reads[fast], 'B/s')}"
             yield Finding("levels_out_of_order", message, reads[slow] / reads[fast], "the machine was disturbed: measure again")

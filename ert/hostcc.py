@@ -133,13 +133,18 @@ def compile_source(compiler: Compiler, name: str, source: str, defines: Mapping[
     """
     key = _key(compiler, source, defines)
     folder, _ = cache_folder()
-    library, assembly = folder / f"{name}-{key}.so", folder / f"{name}-{key}.s"
+    library, assembly = _files(folder, name, key)
     try:
         if not (library.exists() and assembly.exists()):
-            _compile(compiler, name, source, defines, library, assembly)
+            _compile(compiler, name, source, defines, key)
         return Compiled(library, assembly.read_text(encoding="utf-8"))
     except OSError as error:
         raise KernelError(f"{name}: the kernel cache {folder} failed: {error.strerror}. Free space there, or set ERT_CACHE_DIR.") from error
+
+
+def _files(folder: Path, name: str, key: str) -> tuple[Path, Path]:
+    """The library and the assembly text of one compilation."""
+    return folder / f"{name}-{key}.so", folder / f"{name}-{key}.s"
 
 
 def _key(compiler: Compiler, source: str, defines: Mapping[str, str]) -> str:
@@ -155,8 +160,9 @@ def _headers() -> str:
     return "".join(folder.joinpath(n).read_text(encoding="utf-8") for n in sorted(f.name for f in folder.iterdir()) if n.endswith(".h"))
 
 
-def _compile(compiler: Compiler, name: str, source: str, defines: Mapping[str, str], library: Path, assembly: Path) -> None:
+def _compile(compiler: Compiler, name: str, source: str, defines: Mapping[str, str], key: str) -> None:
     """Both files appear whole or not at all; the library last, so that its presence means both are there."""
+    library, assembly = _files(cache_folder()[0], name, key)
     with tempfile.TemporaryDirectory(dir=library.parent, prefix=f".{name}-") as scratch:
         folder = Path(scratch)
         (folder / f"{name}.c").write_text(source, encoding="utf-8")

@@ -42,6 +42,7 @@ Examples:
 @json_option
 @click.option("--no-plot", is_flag=True, help="Do not draw the picture.")
 def sweep(
+    *,
     device: str | None,
     config: str,
     precisions: tuple[str, ...],

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 from ert.devices import Listed, Options, cpu_facts
 from ert.devices.arena import ALIGNMENT_BYTES, Arena
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
-from ert.devices.cpu_kernel import MAX_VECTOR_BYTES, OPERAND_VECTORS, LoadedKernel, Scale, Variant, aligned, load_kernel, make_operands
+from ert.devices.cpu_kernel import (
+    MAX_VECTOR_BYTES,
+    OPERAND_VECTORS,
+    LoadedKernel,
+    Scale,
+    Variant,
+    aligned,
+    load_kernel,
+    make_operands,
+    why_unsupported,
+)
 from ert.devices.pool import Job, Pool
 from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.findings import Finding
@@ -103,13 +113,7 @@ class CpuDevice:
         return sample.issue_width is not None and sample.issue_width < self.gate.threshold
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
-        if precision not in kernel.precisions:
-            return f"kernel {kernel.name} has no {precision} version"
-        wanted = kernel.requires.get(precision, ())
-        if wanted and not self._compiler.macros.intersection(wanted):
-            names = " or ".join(w.strip("_") for w in wanted)
-            return f"this CPU (or its compiler, {self._compiler.command[0]}) has no {precision} arithmetic: needs {names}"
-        return None
+        return why_unsupported(self._compiler, kernel, precision)
 
     def make_ready(self, tasks: Sequence[Task]) -> None:
         variants = {
@@ -154,6 +158,11 @@ class CpuDevice:
             return per_cycle
         return Limit(per_cycle.value * self.threads * clock_hz, per_cycle.source)
 
+    def probe_cores(self, samples: int) -> NDArray[np.void]:
+        """Clock and issue width of every core right now: stamps (samples, threads) around empty calls."""
+        jobs = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
+        return self._pool.run(0, jobs, samples=samples, patience_s=0.0, gate=0.0)
+
     def launch_overhead_s(self) -> float | None:
         table = np.zeros(1)
         nothing = [0] * self.threads
@@ -197,8 +206,7 @@ class CpuDevice:
 
     def _calibrate_gate(self) -> None:
         """Learn what an undisturbed core issues per cycle, from probes around empty calls."""
-        jobs = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
-        stamps = self._pool.run(0, jobs, samples=_CALIBRATION_PROBES, patience_s=0.0, gate=0.0)
+        stamps = self.probe_cores(_CALIBRATION_PROBES)
         self.gate.learn(np.concatenate([stamps["width_before"].ravel(), stamps["width_after"].ravel()]))
 
     def _core_to_core_s(self) -> list[Json]:

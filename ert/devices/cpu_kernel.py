@@ -68,6 +68,17 @@ def defines(variant: Variant, vector_bytes: int) -> dict[str, str]:
     return fixed | {name: str(value) for name, value in variant.parameters.items()}
 
 
+def why_unsupported(compiler: Compiler, kernel: Kernel, precision: str) -> str | None:
+    """None if this CPU and compiler can run the kernel at this precision."""
+    if precision not in kernel.precisions:
+        return f"kernel {kernel.name} has no {precision} version"
+    wanted = kernel.requires.get(precision, ())
+    if wanted and not compiler.macros.intersection(wanted):
+        names = " or ".join(w.strip("_") for w in wanted)
+        return f"this CPU (or its compiler, {compiler.command[0]}) has no {precision} arithmetic: needs {names}"
+    return None
+
+
 def load_kernel(compiler: Compiler, variant: Variant) -> LoadedKernel:
     """Compile, count, load, verify. Raises KernelError naming the kernel and what is wrong with it."""
     precision = PRECISIONS[variant.precision]

@@ -98,8 +98,8 @@ class Chart:
     y: tuple[float, float]
 
 
-def chart_of(ceilings: Ceilings, *, rounded: bool = False) -> Chart:
-    """The picture of a ceilings file; ``rounded`` adds the measured corners.
+def chart_of(ceilings: Ceilings, *, rounded: bool = False, series: tuple[Series, ...] | None = None) -> Chart:
+    """The picture of a ceilings file; ``rounded`` adds the measured corners, ``series`` replaces the sweep's own points.
 
     Raises AnalysisError if the file has no ceilings, or no corner where one was asked for.
     """
@@ -113,7 +113,7 @@ def chart_of(ceilings: Ceilings, *, rounded: bool = False) -> Chart:
         for level, bandwidth in bandwidths.items()
         for (precision, path), c in ceilings.compute_roofs.items()
     )
-    series = _series(ceilings)
+    series = _series(ceilings) if series is None else series
     x = _x_axis(ridges, series, bandwidths, rates)
     return Chart(
         slopes=tuple(

@@ -17,6 +17,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from ert.ceilings import Ceilings
 from ert.chart import Chart, chart_of
 from ert.figure_labels import LINE_GAP, Canvas, flat_text, text_size
+from ert.figure_points import draw_kernels, label_kernels
 from ert.figure_style import (
     FAINT,
     INK,
@@ -31,6 +32,7 @@ from ert.figure_style import (
     level_look,
     precision_colour,
 )
+from ert.plot_points import PlotKernels
 from ert.provenance import provenance
 
 if TYPE_CHECKING:
@@ -48,6 +50,8 @@ _OTHER_DPI = 0.97
 # An axis shorter than this has ticks at 2 and 5, too.
 _SHORT_AXIS = 200
 _FONT_SIZE = 9.0
+# What the markers of the legend are.
+_MEASURED, _KERNELS = "measured, mixed kernel", "kernels by level,\narea: share of time"
 _SETTINGS: dict[RcKeyType, object] = {
     "font.family": ["DejaVu Sans"],  # comes with matplotlib, so it is everywhere
     "font.size": _FONT_SIZE,
@@ -67,25 +71,30 @@ def own_settings() -> Iterator[None]:
         yield
 
 
-def draw_roofline(ceilings: Ceilings, *, rounded: bool = False) -> Figure:
-    """The roofline of a ceilings file as a figure; ``rounded`` adds the measured corners.
+def draw_roofline(ceilings: Ceilings, *, rounded: bool = False, kernels: PlotKernels | None = None) -> Figure:
+    """The roofline of a ceilings file as a figure; ``rounded`` adds the measured corners, ``kernels`` replace the sweep's own points.
 
     Raises AnalysisError if there is nothing to draw, or no corner where one was asked for.
     """
-    chart = chart_of(ceilings, rounded=rounded)
+    chart = chart_of(ceilings, rounded=rounded, series=kernels.series if kernels else None)
     with own_settings():
         figure = Figure(dpi=LAYOUT_DPI)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))
         _scale(axes, chart)
-        legend = _legend(figure, chart)
-        _arrange(figure, axes, chart, legend)
+        legend = _legend(figure, chart, _MEASURED if kernels is None else _KERNELS)
+        captions = kernels.captions if kernels else ()
+        _arrange(figure, axes, chart, legend, len(captions))
         _draw_lines(axes, chart)
-        _draw_points(axes, chart)
+        _draw_points(axes, chart) if kernels is None else draw_kernels(axes, kernels)
+        _draw_ridges(axes, chart)
         _title(figure, axes, ceilings)
         canvas = Canvas(figure, axes, chart)
         canvas.label_flats(_LEADER, float(legend.get_window_extent().y1) if legend else None)
         canvas.label_slopes()
+        if kernels:
+            label_kernels(figure, canvas, kernels)
+            _write_captions(figure, axes, captions)
         canvas.label_ridges()
     return figure
 
@@ -106,7 +115,7 @@ def _scale(axes: Axes, chart: Chart) -> None:
     axes.set_axisbelow(True)
 
 
-def _legend(figure: Figure, chart: Chart) -> Legend | None:
+def _legend(figure: Figure, chart: Chart, title: str) -> Legend | None:
     """What markers mean: shape the level, fill and colour the precision."""
     precisions = _names(chart, "precision")
     fills = fill_styles(precisions)
@@ -121,7 +130,7 @@ def _legend(figure: Figure, chart: Chart) -> Legend | None:
         return None
     return figure.legend(
         handles=entries,
-        title="measured, mixed kernel" if chart.series else None,
+        title=title if chart.series else None,
         loc="lower left",
         alignment="left",
         frameon=False,
@@ -145,21 +154,22 @@ def _key(label: str, marker: str, colour: str, fill: FillStyle) -> Line2D:
     return Line2D([], [], ls="", marker=marker, color=colour, fillstyle=fill, markerfacecoloralt="white", ms=size, mew=0.9, label=label)
 
 
-def _arrange(figure: Figure, axes: Axes, chart: Chart, legend: Legend | None) -> None:
-    """Leave the margins that tick labels, labels of flat lines and legend need; the figure grows with the number of labels."""
+def _arrange(figure: Figure, axes: Axes, chart: Chart, legend: Legend | None, captions: int) -> None:
+    """Leave the margins that tick labels, labels of flat lines, legend and captions need; the figure grows with their number."""
+    bottom = _BOTTOM + captions * LINE_GAP
     widths = [text_size(figure, flat_text(flat), LABEL_SIZE)[0] for flat in chart.flats]
     legend_height = 0.0
     if legend:
         extent = legend.get_window_extent()
         legend_height = float(extent.height) + LINE_GAP
         widths.append(float(extent.width))
-    height = max(_HEIGHT, legend_height + len(chart.flats) * LINE_GAP + _BOTTOM + _TOP)
+    height = max(_HEIGHT, legend_height + len(chart.flats) * LINE_GAP + bottom + _TOP)
     figure.set_size_inches(_WIDTH / LAYOUT_DPI, height / LAYOUT_DPI)
     ticks = max(text_size(figure, label.get_text(), _FONT_SIZE)[0] for label in axes.get_yticklabels())
     left, right = _LEFT + ticks, _WIDTH - _EDGE - (max(widths) + _LEADER if widths else 0.0)
-    axes.set_position((left / _WIDTH, _BOTTOM / height, (right - left) / _WIDTH, (height - _BOTTOM - _TOP) / height))
+    axes.set_position((left / _WIDTH, bottom / height, (right - left) / _WIDTH, (height - bottom - _TOP) / height))
     if legend:
-        legend.set_bbox_to_anchor(((right + _LEADER) / _WIDTH, _BOTTOM / height), transform=figure.transFigure)
+        legend.set_bbox_to_anchor(((right + _LEADER) / _WIDTH, bottom / height), transform=figure.transFigure)
 
 
 def _rate_unit(highest: float) -> tuple[str, float]:
@@ -197,8 +207,19 @@ def _draw_points(axes: Axes, chart: Chart) -> None:
         key = _key(f"{s.level} {s.precision}", level_look(s.level).marker, precision_colour(s.precision), fills[s.precision])
         key.set(xdata=s.ai_flop_per_byte, ydata=s.rate_flop_per_s, zorder=3)
         axes.add_line(key)
+
+
+def _draw_ridges(axes: Axes, chart: Chart) -> None:
     xs, ys = [r.ai_flop_per_byte for r in chart.ridges], [r.rate_flop_per_s for r in chart.ridges]
     axes.plot(xs, ys, ls="", marker="o", ms=_RIDGE_SIZE, mew=0.8, color=INK, markerfacecolor="white", zorder=4)
+
+
+def _write_captions(figure: Figure, axes: Axes, captions: tuple[str, ...]) -> None:
+    """Below the axis, one line each."""
+    extent, height = axes.get_window_extent(), figure.bbox.height
+    for number, text in enumerate(reversed(captions)):
+        shown = _shortened(figure, text, LABEL_SIZE, "normal", room=_WIDTH - _EDGE - extent.x0)
+        figure.text(extent.x0 / _WIDTH, (_EDGE + number * LINE_GAP) / height, shown, fontsize=LABEL_SIZE, color=FAINT, parse_math=False)
 
 
 def _title(figure: Figure, axes: Axes, ceilings: Ceilings) -> None:

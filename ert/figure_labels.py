@@ -55,32 +55,33 @@ class Canvas:
         points = [(x, y) for s in chart.series for x, y in zip(s.ai_flop_per_byte, s.rate_flop_per_s, strict=True)]
         points += [(r.ai_flop_per_byte, r.rate_flop_per_s) for r in chart.ridges]
         self._extent = extent
-        self._obstacles = Obstacles(
+        self.obstacles = Obstacles(
             frame=Box(center_x, center_y, extent.width - inner, extent.height - inner),
-            points=self._pixels(points),
+            points=self.pixels(points),
             point_radius=_MARKER_RADIUS,
             lines=np.array(list(self._lines())).reshape(-1, 4),
         )
 
-    def _pixels(self, points: list[tuple[float, float]]) -> Array:
+    def pixels(self, points: list[tuple[float, float]]) -> Array:
+        """(n, 2) places of the chart in pixels."""
         transformed: Array = self._axes.transData.transform(np.array(points, dtype=float).reshape(-1, 2))
         return transformed
 
     def _lines(self) -> Iterator[Array]:
         (x_low, x_high), chart = self._chart.x, self._chart
         for s in chart.slopes:
-            yield self._pixels([(x, x * s.bandwidth_bytes_per_s) for x in (x_low, s.x_end)]).ravel()
+            yield self.pixels([(x, x * s.bandwidth_bytes_per_s) for x in (x_low, s.x_end)]).ravel()
         for f in chart.flats:
-            yield self._pixels([(f.x_start, f.rate_flop_per_s), (x_high, f.rate_flop_per_s)]).ravel()
+            yield self.pixels([(f.x_start, f.rate_flop_per_s), (x_high, f.rate_flop_per_s)]).ravel()
         for c in chart.curves:
-            path = self._pixels(list(zip(c.ai_flop_per_byte, c.rate_flop_per_s, strict=True)))
+            path = self.pixels(list(zip(c.ai_flop_per_byte, c.rate_flop_per_s, strict=True)))
             yield from np.hstack([path[:-1], path[1:]])
 
     def label_flats(self, leader: float, legend_top: float | None) -> None:
         """One label beside the right end of each flat line, joined to it, stacked where lines are close."""
         if not self._chart.flats:
             return
-        right, ends = self._extent.x1, self._pixels([(self._chart.x[1], f.rate_flop_per_s) for f in self._chart.flats])[:, 1]
+        right, ends = self._extent.x1, self.pixels([(self._chart.x[1], f.rate_flop_per_s) for f in self._chart.flats])[:, 1]
         low = (legend_top + LINE_GAP if legend_top is not None else self._extent.y0) + LINE_GAP / 2
         heights = spread(list(ends), LINE_GAP, low, self._extent.y1 - LINE_GAP / 2)
         for flat, end, height in zip(self._chart.flats, ends, heights, strict=True):
@@ -97,13 +98,13 @@ class Canvas:
             [*self._along(slope, size), *self._with_leader(slope, size)] for slope, size in zip(self._chart.slopes, sizes, strict=True)
         ]
         for text, place in zip(texts, choose(places), strict=True):
-            self._obstacles.boxes.append(place.box)
+            self.obstacles.boxes.append(place.box)
             self._text(place.box.x, place.box.y, text, LABEL_SIZE, angle_rad=place.box.angle_rad)
             if place.anchor:
                 self._leader(place.box, place.anchor)
 
     def _ends(self, slope: Slope) -> tuple[Array, Array]:
-        start, end = self._pixels([(x, x * slope.bandwidth_bytes_per_s) for x in (self._chart.x[0], slope.x_end)])
+        start, end = self.pixels([(x, x * slope.bandwidth_bytes_per_s) for x in (self._chart.x[0], slope.x_end)])
         return start, end
 
     def _along(self, slope: Slope, size: tuple[float, float]) -> Iterator[Candidate]:
@@ -118,27 +119,27 @@ class Canvas:
                 box = Box(float(x), float(y), size[0] + 2, size[1], angle)
                 # A line between the label and its own would make the label that line's.
                 x, y = on_line + side * (from_line + 1) / 2 * normal
-                between = Box(float(x), float(y), size[0], from_line - 1, angle).count_lines(self._obstacles.lines)
-                cost = self._obstacles.cost(box) + _LINE_BETWEEN * between + penalty + _FAR_ALONG * abs(share - _PREFERRED_SHARE)
+                between = Box(float(x), float(y), size[0], from_line - 1, angle).count_lines(self.obstacles.lines)
+                cost = self.obstacles.cost(box) + _LINE_BETWEEN * between + penalty + _FAR_ALONG * abs(share - _PREFERRED_SHARE)
                 yield Candidate(box, cost)
 
     def _with_leader(self, slope: Slope, size: tuple[float, float]) -> Iterator[Candidate]:
         """Places anywhere in the frame, level, joined to the nearest part of the line that no marker covers."""
         anchors = self._anchors(slope)
-        frame = self._obstacles.frame
+        frame = self.obstacles.frame
         for x in np.linspace(frame.x - frame.width / 2, frame.x + frame.width / 2, 18):
             for y in np.linspace(frame.y - frame.height / 2, frame.y + frame.height / 2, 18):
                 box = Box(float(x), float(y), size[0] + 4, size[1] + 2)
                 distances = np.hypot(*(anchors - (x, y)).T)
                 anchor = anchors[int(distances.argmin())]
-                cost = self._obstacles.cost(box) + _NEEDS_LEADER + _PER_PIXEL * float(distances.min())
+                cost = self.obstacles.cost(box) + _NEEDS_LEADER + _PER_PIXEL * float(distances.min())
                 yield Candidate(box, cost, (float(anchor[0]), float(anchor[1])))
 
     def _anchors(self, slope: Slope) -> Array:
         """(n, 2) places on the line where a leader may end."""
         start, end = self._ends(slope)
         every: Array = start + np.linspace(0.05, 0.95, 61)[:, None] * (end - start)
-        apart = np.hypot(*(every[:, None] - self._obstacles.points).transpose(2, 0, 1))
+        apart = np.hypot(*(every[:, None] - self.obstacles.points).transpose(2, 0, 1))
         free = every[(apart > 2 * _MARKER_RADIUS).all(axis=1)]
         return free if len(free) else every
 
@@ -147,7 +148,7 @@ class Canvas:
         slowest = self._chart.slopes[-1].level if self._chart.slopes else None
         labelled: list[tuple[float, float]] = []
         for ridge in (r for r in self._chart.ridges if r.level == slowest):
-            ((x, y),) = self._pixels([(ridge.ai_flop_per_byte, ridge.rate_flop_per_s)])
+            ((x, y),) = self.pixels([(ridge.ai_flop_per_byte, ridge.rate_flop_per_s)])
             # Two numbers beside what looks like one ring would only ask which is which.
             is_new = all(math.hypot(x - other_x, y - other_y) > 2 * _MARKER_RADIUS for other_x, other_y in labelled)
             if is_new and self._label_ridge(float(x), float(y), ridge.label):
@@ -159,8 +160,8 @@ class Canvas:
         across, up = width / 2 + 5, height / 2 + 5
         for dx, dy in ((across, -up), (0, -up - 2), (across, up), (-across, up), (0, up + 2)):
             box = Box(x + dx, y + dy, width, height)
-            if self._obstacles.cost(box) == 0:
-                self._obstacles.boxes.append(box)
+            if self.obstacles.cost(box) == 0:
+                self.obstacles.boxes.append(box)
                 self._text(box.x, box.y, text, SMALL_SIZE)
                 return True
         return False

@@ -9,10 +9,14 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from ert.ceilings import Ceilings
 from ert.errors import ConfigError, ErtError
 from ert.files import StrPath, _temporary_beside
+
+if TYPE_CHECKING:
+    from ert.plot_points import PlotKernels
 
 FORMATS = ("png", "svg", "pdf")
 _DPI = 200
@@ -27,13 +31,13 @@ def plot_format(path: StrPath) -> str:
     return suffix
 
 
-def save_roofline(ceilings: Ceilings, path: StrPath, *, rounded: bool = False) -> None:
+def save_roofline(ceilings: Ceilings, path: StrPath, *, rounded: bool = False, kernels: PlotKernels | None = None) -> None:
     """Draw the roofline of ``ceilings`` into ``path`` (.png, .svg or .pdf), whole or not at all.
 
-    The same ceilings give the same bytes. ``rounded`` adds the measured corners.
+    The same ceilings give the same bytes. ``rounded`` adds the measured corners, ``kernels`` replace the sweep's own points.
     Raises ConfigError for another suffix, AnalysisError if there is nothing to draw, ErtError if it cannot be written.
     """
-    picture = render_roofline(ceilings, plot_format(path), rounded=rounded)
+    picture = render_roofline(ceilings, plot_format(path), rounded=rounded, kernels=kernels)
     target = Path(path)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -47,12 +51,12 @@ def save_roofline(ceilings: Ceilings, path: StrPath, *, rounded: bool = False) -
         raise ErtError(f"{target}: cannot be written: {error.strerror or error}. Free space there, or name another place.") from error
 
 
-def render_roofline(ceilings: Ceilings, file_format: str, *, rounded: bool = False) -> bytes:
+def render_roofline(ceilings: Ceilings, file_format: str, *, rounded: bool = False, kernels: PlotKernels | None = None) -> bytes:
     """The bytes of the picture in one of FORMATS; errors as in ``save_roofline``."""
     with _quiet_matplotlib():
         from ert.figure import draw_roofline, own_settings  # noqa: PLC0415  (loads matplotlib)
 
-        figure = draw_roofline(ceilings, rounded=rounded)
+        figure = draw_roofline(ceilings, rounded=rounded, kernels=kernels)
         buffer = io.BytesIO()
         with own_settings():
             figure.savefig(buffer, format=file_format, dpi=_DPI, metadata=_metadata(ceilings, file_format))

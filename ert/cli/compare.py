@@ -5,40 +5,26 @@ from __future__ import annotations
 import click
 
 from ert.cli.output import json_option, stdout_console, write_json
+from ert.cli.points import points_options
 from ert.compare import compare as compare_readings
 from ert.compare import to_json
 from ert.judge_table import comparison_report, summary_lines
 from ert.points.ceilings import load_ceilings
-from ert.points.formats import AUTO, FORMATS, read_points
-from ert.points.model import Decimal, ReadOptions
-from ert.precisions import PRECISIONS
+from ert.points.formats import read_points
+from ert.points.model import ReadOptions
 
 INCOMPLETE = 3
-_WORK_KEYS = [key for p in PRECISIONS for key in (p, f"{p}_tensor")]
 
 
 @click.command("compare")
 @click.argument("ceilings", type=click.Path(), metavar="CEILINGS")
 @click.argument("points", type=click.Path(allow_dash=True), nargs=-1, required=True, metavar="POINTS...")
-@click.option("--format", "format_name", type=click.Choice([AUTO, *FORMATS]), default=AUTO, show_default=True, help="Format of POINTS.")
-@click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal sign of POINTS, where the file does not prove it.")
-@click.option("--precision", type=click.Choice(_WORK_KEYS), help="Precision of files that do not record one.")
-@click.option("--device", metavar="ID", help="Device of a file that holds several.")
-@click.option("--per-launch", is_flag=True, help="Judge every launch by itself instead of all launches of one name together.")
 @click.option("--top", type=click.IntRange(min=0), default=40, show_default=True, help="Rows in the table, longest first; 0: all.")
+@points_options
 @json_option
 @click.pass_context
 def compare(  # noqa: PLR0917  (one parameter an option, all passed by name)
-    ctx: click.Context,
-    ceilings: str,
-    points: tuple[str, ...],
-    format_name: str,
-    decimal: Decimal | None,
-    precision: str | None,
-    device: str | None,
-    per_launch: bool,
-    top: int,
-    json_path: str | None,
+    ctx: click.Context, ceilings: str, points: tuple[str, ...], top: int, json_path: str | None, format_name: str, options: ReadOptions
 ) -> None:
     """Place the kernels in the files POINTS under the roofs of the file CEILINGS.
 
@@ -53,9 +39,8 @@ def compare(  # noqa: PLR0917  (one parameter an option, all passed by name)
       ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum,... ./app > app.csv
       ert compare results/cuda0/latest.json app.csv
     """
-    options = ReadOptions(decimal, per_launch, precision, device)
     readings = [read_points(path, format_name, options) for path in points]
-    found = compare_readings(load_ceilings(ceilings, options), readings, with_trajectories=not per_launch)
+    found = compare_readings(load_ceilings(ceilings, options), readings, with_trajectories=not options.per_launch)
     if json_path:
         write_json(to_json(found), json_path)
     if json_path != "-":

@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import click
 
-from ert.ceilings import load
+from ert.cli.points import points_options
+from ert.compare import compare
 from ert.errors import ConfigError
+from ert.judge_table import summary_lines
 from ert.plot import plot_format, save_roofline
+from ert.plot_points import plot_kernels
+from ert.points.ceilings import load_ceilings
+from ert.points.formats import read_points
+from ert.points.model import ReadOptions
 
 
 def _known_suffix(_ctx: click.Context, _option: click.Parameter, path: str) -> str:
@@ -17,14 +23,32 @@ def _known_suffix(_ctx: click.Context, _option: click.Parameter, path: str) -> s
     return path
 
 
-@click.command(epilog="\b\nExample:\n  ert plot results/cpu/20261201T020000Z.json -o roofline.svg")
+_EXAMPLE = """\b
+Example:
+  ert plot results/cpu/20261201T020000Z.json -o roofline.svg
+  ert plot results/cpu/20261201T020000Z.json app.csv -o app.png
+"""
+
+
+@click.command(epilog=_EXAMPLE)
 @click.argument("ceilings", type=click.Path())
+@click.argument("points", type=click.Path(allow_dash=True), nargs=-1, metavar="[POINTS]...")
 @click.option("-o", "--output", required=True, type=click.Path(), callback=_known_suffix, help="Picture to write: .png, .svg or .pdf.")
 @click.option("--rounded", is_flag=True, help="Draw the measured, rounded corners, too.")
-def plot(ceilings: str, output: str, rounded: bool) -> None:
-    """Draw the roofline in the file CEILINGS, with the measured points of the mixed kernel.
+@points_options
+def plot(  # noqa: PLR0917  (one parameter an option, all passed by name)
+    ceilings: str, points: tuple[str, ...], output: str, rounded: bool, format_name: str, options: ReadOptions
+) -> None:
+    """Draw the roofline in the file CEILINGS, with the measured points of the mixed kernel, or with the kernels in POINTS.
 
-    One slope per memory level, one flat roof per precision, a ring at every ridge point.
+    One slope per memory level, one flat roof per precision, a ring at every ridge point. A kernel has one marker per
+    memory level; its area is the share of time. Versions of one kernel are joined by arrows.
     """
-    save_roofline(load(ceilings), output, rounded=rounded)
-    click.echo(f"Wrote {output}", err=True)
+    roof = load_ceilings(ceilings, options)
+    readings = [read_points(path, format_name, options) for path in points]
+    found = compare(roof, readings, with_trajectories=not options.per_launch) if points else None
+    kernels = plot_kernels(found) if found else None
+    save_roofline(roof, output, rounded=rounded, kernels=kernels)
+    for line in summary_lines(found) if found else ():
+        click.echo(line, err=True)
+    click.echo(f"Wrote {output}" + (f" with {len(kernels.kernels)} kernels" if kernels else ""), err=True)

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import cast
 
 from ert.ceilings import ROOF_OP, SCHEMA, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Tool, from_dict
@@ -11,7 +14,7 @@ from ert.errors import AnalysisError
 from ert.files import parse_json
 from ert.findings import Finding
 from ert.levels import FAST_TO_SLOW
-from ert.points.document import read_document
+from ert.points.document import STDIN, read_document
 from ert.points.formats import AUTO, parse_points, recognise
 from ert.points.model import DEFAULTS, Reading, ReadOptions, Witness
 
@@ -19,12 +22,18 @@ from ert.points.model import DEFAULTS, Reading, ReadOptions, Witness
 def load_ceilings(path: str, options: ReadOptions = DEFAULTS) -> Ceilings:
     """A ceilings file of ours, or one of another tool (ERT 1.1.0, rocprof-compute, CARM, Advisor, Kerncraft, ...).
 
-    Raises AnalysisError or SchemaError naming the file, OSError if it cannot be read.
+    Raises AnalysisError or SchemaError naming the file, ErtError if it cannot be read.
     """
     document = read_document(path)
     if f'"{SCHEMA}"' in document.head or (document.head.lstrip().startswith("{") and recognise(document) is None):
         return from_dict(parse_json(document.text, document.name), document.name)
-    return ceilings_of(parse_points(document, AUTO, options))
+    return replace(ceilings_of(parse_points(document, AUTO, options)), created=_date(path))
+
+
+def _date(path: str) -> str:
+    """That of the file: the formats of others record none, or each its own."""
+    seconds = time.time() if path == STDIN else Path(path).stat().st_mtime
+    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def ceilings_of(reading: Reading) -> Ceilings:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.errors import AnalysisError
+from ert.errors import AnalysisError, ErtError
 from ert.findings import Finding
 
 STDIN = "-"
@@ -51,8 +51,11 @@ class Document:
 
 
 def read_document(path: str) -> Document:
-    """Read a file, or standard input for ``-``. Raises AnalysisError for what is not text, OSError if it cannot be read."""
-    data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    """Read a file, or standard input for ``-``. Raises ErtError if it cannot be read, AnalysisError for what is not text."""
+    try:
+        data = sys.stdin.buffer.read() if path == STDIN else Path(path).read_bytes()
+    except OSError as error:
+        raise ErtError(f"{path}: cannot be read: {error.strerror or error}.") from error
     return decode("standard input" if path == STDIN else path, data)
 
 

@@ -50,7 +50,7 @@ def recognise(document: Document) -> str | None:
 def read_points(path: str, format_name: str = AUTO, options: ReadOptions = DEFAULTS) -> Reading:
     """Read one file of application measurements or of another tool's ceilings; ``-`` is standard input.
 
-    Raises AnalysisError or SchemaError naming file, line and column; OSError if the file cannot be read.
+    Raises AnalysisError or SchemaError naming file, line and column; ErtError if the file cannot be read.
     """
     return parse_points(read_document(path), format_name, options)
 

@@ -1,0 +1,30 @@
+"""The options of every command that reads application measurements."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import click
+
+from ert.points.formats import AUTO, FORMATS
+from ert.points.model import TENSOR_SUFFIX, ReadOptions
+from ert.precisions import PRECISIONS
+
+_WORK_KEYS = [key for p in PRECISIONS for key in (p, f"{p}{TENSOR_SUFFIX}")]
+
+
+def points_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """``--format`` as ``format_name``; --decimal, --precision, --device and --per-launch as ``options``."""
+
+    @click.option("--format", "format_name", type=click.Choice([AUTO, *FORMATS]), default=AUTO, show_default=True, help="Format of POINTS.")
+    @click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal sign of POINTS, where the file does not prove it.")
+    @click.option("--precision", type=click.Choice(_WORK_KEYS), help="Precision of files that do not record one.")
+    @click.option("--device", metavar="ID", help="Device of a file that holds several.")
+    @click.option("--per-launch", is_flag=True, help="Judge every launch by itself instead of all launches of one name together.")
+    @wraps(command)
+    def with_options(*arguments: Any, decimal: Any, precision: Any, device: Any, per_launch: Any, **others: Any) -> Any:
+        return command(*arguments, options=ReadOptions(decimal, per_launch, precision, device), **others)
+
+    return with_options

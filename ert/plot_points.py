@@ -1,0 +1,122 @@
+"""Judged kernels as places on a roofline picture. Nothing here draws."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ert.chart import Series
+from ert.compare import Comparison
+from ert.judge import Judgement
+from ert.levels import FAST_TO_SLOW
+from ert.points.model import UNKNOWN, split_work
+
+# More names than this nobody can find their way through; the table lists the others.
+MOST_LABELS = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One kernel on one memory level."""
+
+    level: str
+    ai_flop_per_byte: float
+    rate_flop_per_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class PlotKernel:
+    """A kernel with at least one place.
+
+    label       None for those that are not named on the picture
+    time_share  of all kernels that have a place
+    places      fast level to slow: what it moved on each
+    """
+
+    label: str | None
+    precision: str
+    time_share: float
+    places: tuple[Place, ...]
+
+    @property
+    def anchor(self) -> Place:
+        """Where its label and arrows belong: the slowest level."""
+        return self.places[-1]
+
+
+@dataclass(frozen=True, slots=True)
+class PlotKernels:
+    """All kernels of a comparison that have a place, and what the picture says about the others.
+
+    arrows    indices of two kernels, from one version to the next
+    captions  lines below the picture
+    """
+
+    kernels: tuple[PlotKernel, ...]
+    arrows: tuple[tuple[int, int], ...] = ()
+    captions: tuple[str, ...] = ()
+
+    @property
+    def series(self) -> tuple[Series, ...]:
+        """The same places by level and precision, fast to slow."""
+        found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
+        for kernel in self.kernels:
+            for place in kernel.places:
+                found[place.level, kernel.precision].append((place.ai_flop_per_byte, place.rate_flop_per_s))
+        ordered = sorted(found.items(), key=lambda item: (_rank(item[0][0]), item[0][1]))
+        return tuple(Series(*key, *map(tuple, zip(*sorted(pairs), strict=True))) for key, pairs in ordered)
+
+
+def plot_kernels(comparison: Comparison) -> PlotKernels:
+    """Kernels with FLOPs at a level that has a roof; the longest are named, the rest are counted."""
+    judged = [(index, k, places) for index, k in enumerate(comparison.kernels) if (places := _places(k))]
+    whole = sum(k.point.time_s for _, k, _ in judged)
+    longest = sorted(range(len(judged)), key=lambda i: -judged[i][1].point.time_s)[:MOST_LABELS]
+    named = set(longest)
+    kernels = tuple(
+        PlotKernel(_label(k) if i in named else None, _precision(k), k.point.time_s / whole, places)
+        for i, (_, k, places) in enumerate(judged)
+    )
+    at = {index: i for i, (index, _, _) in enumerate(judged)}
+    steps = [(a, b) for t in comparison.trajectories for a, b in zip(t.kernels, t.kernels[1:], strict=False)]
+    arrows = tuple((at[a], at[b]) for a, b in steps if a in at and b in at)
+    return PlotKernels(kernels, arrows, tuple(_captions(comparison, kernels)))
+
+
+def _places(k: Judgement) -> tuple[Place, ...]:
+    if not k.rate_flop_per_s:
+        return ()
+    known = [(level, ai) for level, ai in k.ai.items() if ai]
+    return tuple(Place(level, ai, k.rate_flop_per_s) for level, ai in sorted(known, key=lambda item: _rank(item[0])))
+
+
+def _rank(level: str) -> int:
+    return FAST_TO_SLOW.index(level) if level in FAST_TO_SLOW else len(FAST_TO_SLOW)
+
+
+def _label(k: Judgement) -> str:
+    name = k.point.name if k.point.label is None else f"{k.point.name} [{k.point.label}]"
+    plain = "".join(c if c.isprintable() else " " for c in name)
+    return plain if len(plain) <= 32 else f"{plain[:20]}...{plain[-9:]}"
+
+
+def _precision(k: Judgement) -> str:
+    """That of the work that binds, else of the largest part."""
+    work = {key: amount for key, amount in (k.point.flops or {}).items() if amount}
+    key = k.bound.precision if k.bound and k.bound.precision else max(work, key=lambda name: work[name], default=UNKNOWN)
+    return split_work(key)[0]
+
+
+def _captions(comparison: Comparison, kernels: Sequence[PlotKernel]) -> list[str]:
+    lines = []
+    unnamed = [k for k in kernels if k.label is None]
+    if unnamed:
+        share = 100 * sum(k.time_share for k in unnamed)
+        lines.append(f"{len(unnamed)} of {len(kernels)} kernels have no label ({share:.1f} % of the time); ert compare lists them all.")
+    absent = len(comparison.kernels) - len(kernels)
+    if absent:
+        lines.append(f"{absent} without known FLOPs or traffic at a level with a roof: not on this chart.")
+    if comparison.skipped:
+        lines.append(f"{len(comparison.skipped)} skipped: ert compare says why.")
+    return lines

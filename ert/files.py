@@ -11,16 +11,21 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NoReturn, cast
 
-from ert.devices.base import Json
 from ert.errors import ErtError, SchemaError
+from ert.jsontypes import Json
 
 StrPath = str | os.PathLike[str]
 
 
 def write_text_atomic(path: StrPath, text: str) -> None:
-    """Write ``text`` as UTF-8 so that ``path`` holds either all of it or what it held before.
+    """``write_bytes_atomic`` of the text as UTF-8."""
+    write_bytes_atomic(path, text.encode("utf-8"))
 
-    The text goes to a temporary file in the same folder, is flushed to the disk and renamed onto
+
+def write_bytes_atomic(path: StrPath, data: bytes) -> None:
+    """Write ``data`` so that ``path`` holds either all of it or what it held before.
+
+    The bytes go to a temporary file in the same folder, are flushed to the disk and renamed onto
     ``path``; missing folders are made. Raises ErtError with the path and the system's words, and
     leaves no temporary file behind.
     """
@@ -28,8 +33,8 @@ def write_text_atomic(path: StrPath, text: str) -> None:
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_beside(target) as temporary:
-            with temporary.open("w", encoding="utf-8", newline="\n") as file:
-                file.write(text)
+            with temporary.open("wb") as file:
+                file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
             temporary.replace(target)

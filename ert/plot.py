@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import logging
-import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,8 +11,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ert.ceilings import Ceilings
-from ert.errors import ConfigError, ErtError
-from ert.files import StrPath, _temporary_beside
+from ert.errors import ConfigError
+from ert.files import StrPath, write_bytes_atomic
 
 if TYPE_CHECKING:
     from ert.plot_points import PlotKernels
@@ -37,18 +36,7 @@ def save_roofline(ceilings: Ceilings, path: StrPath, *, rounded: bool = False, k
     The same ceilings give the same bytes. ``rounded`` adds the measured corners, ``kernels`` replace the sweep's own points.
     Raises ConfigError for another suffix, AnalysisError if there is nothing to draw, ErtError if it cannot be written.
     """
-    picture = render_roofline(ceilings, plot_format(path), rounded=rounded, kernels=kernels)
-    target = Path(path)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with _temporary_beside(target) as temporary:
-            with temporary.open("wb") as file:
-                file.write(picture)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(target)
-    except OSError as error:
-        raise ErtError(f"{target}: cannot be written: {error.strerror or error}. Free space there, or name another place.") from error
+    write_bytes_atomic(path, render_roofline(ceilings, plot_format(path), rounded=rounded, kernels=kernels))
 
 
 def render_roofline(ceilings: Ceilings, file_format: str, *, rounded: bool = False, kernels: PlotKernels | None = None) -> bytes:

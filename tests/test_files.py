@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ert.errors import ErtError, SchemaError
-from ert.files import dump_json, parse_json, read_json, write_json_atomic, write_text_atomic
+from ert.files import dump_json, parse_json, read_json, write_bytes_atomic, write_json_atomic, write_text_atomic
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -44,6 +44,12 @@ def test_a_value_json_cannot_hold_is_refused_by_its_place_and_nothing_is_written
     with pytest.raises(ErtError, match=r"\$\.rows\[1\]\.value"):
         write_json_atomic(target, {"rows": [1, {"value": bad}]})
     assert target.read_text() == "old"
+
+
+def test_bytes_are_written_as_they_are(tmp_path):
+    write_bytes_atomic(tmp_path / "new" / "x.png", b"\x89PNG\r\n\x00\xff")
+    assert (tmp_path / "new" / "x.png").read_bytes() == b"\x89PNG\r\n\x00\xff"
+    assert [p.name for p in (tmp_path / "new").iterdir()] == ["x.png"]
 
 
 def test_keys_keep_their_order():

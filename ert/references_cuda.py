@@ -115,7 +115,7 @@ def _read_shared(launch: Launch) -> Expected:
     # Each trip moves every warp on by its own width, from one repeat into the next.
     rows = memory.sum(axis=(1, 3), dtype=np.uint32)
     trips = range(launch.repeats * launch.trips)
-    return Expected("results", np.sum([np.roll(rows, -32 * trip, axis=1) for trip in trips], axis=0, dtype=np.uint32))
+    return Expected("results", np.asarray(np.sum([np.roll(rows, -32 * trip, axis=1) for trip in trips], axis=0, dtype=np.uint32)))
 
 
 def _write_shared(launch: Launch) -> Expected:

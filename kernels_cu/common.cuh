@@ -7,7 +7,7 @@
 #include "ptx.cuh"
 
 // operands   OPERAND_BYTES of seeded random normal numbers, then COEFFICIENT_ROWS rows of four coefficients
-// results    one slot per thread, written once at the end, so that nothing can be optimised away and all can be verified
+// results    written once at the end, so that nothing can be optimised away and every launch can be told from one that failed
 // a, b, c    the arrays that share the working set
 // trips      trips of the hot loop in one repeat;  repeats  passes over the working set
 #define ERT_ARGUMENTS const void *operands, void *results, void *a, void *b, void *c, u64 trips, u64 repeats
@@ -36,4 +36,9 @@ template <class T> __device__ __forceinline__ T coefficient(const void *operands
 __device__ __forceinline__ void add_bits(u32 *sum, const vector &value) {
 #pragma unroll
     for (int i = 0; i < (int)(sizeof(vector) / 4); i++) sum[i % 4] += value.word[i];
+}
+
+// What a kernel leaves behind whose results lie in the arrays: each block says how many repeats it has done.
+__device__ __forceinline__ void sign_off(void *results, u64 repeats) {
+    if (threadIdx.x == 0) ((u64 *)results)[blockIdx.x] = repeats;
 }

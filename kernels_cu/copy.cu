@@ -31,4 +31,5 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
             for (int i = 0; i < ERT_UNROLL; i++) store((vector *)b + at + i * ERT_THREADS, in_flight[i]);
         }
     }
+    sign_off(results, repeats);
 }

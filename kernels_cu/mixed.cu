@@ -41,4 +41,5 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
             for (int i = 0; i < ERT_UNROLL; i++) store((vector *)b + at + i * ERT_THREADS, x[i].bits);
         }
     }
+    sign_off(results, repeats);
 }

@@ -39,4 +39,5 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
             }
         }
     }
+    sign_off(results, repeats);
 }

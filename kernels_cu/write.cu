@@ -29,4 +29,5 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
             for (int i = 0; i < ERT_UNROLL; i++) store(p + i * ERT_THREADS, value);
         }
     }
+    sign_off(results, repeats);
 }

@@ -17,6 +17,7 @@ from ert.errors import DeviceError
 
 # kind -> (module, pip extra that brings what it needs); in the order of preference when nobody names a device
 BACKENDS: Mapping[str, tuple[str, str | None]] = {
+    "cuda": ("ert.devices.cuda", "cuda"),
     "cpu": ("ert.devices.cpu", None),
 }
 

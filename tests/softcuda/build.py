@@ -42,6 +42,8 @@ def _build(folder: Path) -> None:
     _run([*SHARED, "-Wl,-soname,libcuda.so.1", "-o", str(folder / "libcuda.so.1"), *driver, "-ldl"])
     _run([*SHARED, "-Wl,-soname,libnvidia-ml.so.1", "-o", str(folder / "libnvidia-ml.so.1"), *monitor, "-ldl"])
     (folder / "libcuda.so").symlink_to("libcuda.so.1")
+    (folder / "only-cuda").mkdir()
+    (folder / "only-cuda" / "libcuda.so.1").symlink_to("../libcuda.so.1")
     # Copies, for the folder outlives this checkout.
     shutil.copy(HERE / "soft_nvcc.py", folder)
     shutil.copytree(HERE / "include", folder / "include")

@@ -1,0 +1,372 @@
+"""An NVIDIA GPU as a device, through PyCUDA: kernels compiled for it at run time, timed with its own events."""
+
+from __future__ import annotations
+
+import os
+import statistics
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from itertools import pairwise
+from types import ModuleType
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ert.cuda_operands import operand_table
+from ert.devices import Listed, Options
+from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
+from ert.devices.cuda_driver import in_words, load_driver, reset_primary_context
+from ert.devices.cuda_facts import GpuFacts, levels_of, limit_of, memory_budget_bytes, read_facts
+from ert.devices.cuda_kernel import CudaVariant, Grid, LoadedKernel, cycle_of_lines, lay_out, verify
+from ert.devices.cuda_memory import CudaMemory
+from ert.devices.cuda_monitor import Monitor, Reading
+from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedError
+from ert.findings import Finding
+from ert.hostcc import cache_folder
+from ert.jsontypes import Json
+from ert.kernels import Kernel, load_kernels
+from ert.limits import Limit, NoLimit
+from ert.nvcompile import choose_target, compile_kernel, entry_name, find_compiler, macros, unmet_requirement
+from ert.sass_check import vector_bytes
+
+_OVERHEAD_LAUNCHES = 50
+_POISON = 0xFF
+# As much of the results as is looked at after each sample.
+_RECEIPT_BYTES = 1024
+_WRITING_OPS = ("write", "copy", "triad", "update", "mixed")
+
+
+class CudaDevice:
+    """One visible GPU, in its primary context, which other libraries in the process may share.
+
+    Raises DeviceError if the device cannot be had, KernelError if there is no compiler for it.
+    """
+
+    kind = "cuda"
+
+    def __init__(self, index: int, seed: int = 1) -> None:
+        self.id = f"cuda:{index}"
+        self._driver = load_driver()
+        if not 0 <= index < self._driver.Device.count():
+            raise DeviceError(f"--device {self.id}: there is no such device; {self._driver.Device.count()} can be seen (`ert devices`).")
+        self._seed = seed
+        self._compiler = find_compiler()
+        with in_words(self._driver, self.id):
+            self.gpu: GpuFacts = read_facts(self._driver, index)
+        self._target = choose_target(self.gpu.capability, self._compiler)
+        self._vector_bytes = vector_bytes(self._target.architecture)
+        self._context: object = None
+        self._lost: str | None = None
+        self._enter()
+        self._monitor = Monitor(self.gpu.uuid, self.gpu.pci_bus_id, os.getpid())
+        self._images: dict[object, bytes | KernelError] = {}
+
+    # ---- the context
+
+    def _enter(self) -> None:
+        """Take the primary context and make it current; one that was current before comes back on close."""
+        with in_words(self._driver, f"{self.id}: taking the device (in exclusive use by another program?)"):
+            self._context = self._driver.Device(self.gpu.index).retain_primary_context()
+            self._context.push()  # type: ignore[attr-defined]
+            free_bytes, _ = self._driver.mem_get_info()
+        self._budget_bytes = memory_budget_bytes(free_bytes)
+        self._memory = CudaMemory(self._driver, self.id, self._budget_bytes, self._seed)
+        self._loaded: dict[object, LoadedKernel] = {}
+
+    def _leave(self) -> None:
+        self._loaded.clear()
+        self._memory.close()
+        if self._context is not None:
+            with suppress(self._driver.Error):
+                self._driver.Context.pop()
+            self._context = None
+
+    def recover(self, error: Exception) -> None:
+        """After an error that sticks to the context: throw the context away and take a new one; else call the device lost."""
+        self._leave()
+        try:
+            if not reset_primary_context(self.gpu.index):
+                raise DeviceError(f"{self.id}: cannot be reset")
+            self._enter()
+        except DeviceError as failure:
+            self._lost = f"{self.id}: lost after: {error}. {failure}"
+
+    # ---- what it says of itself
+
+    @property
+    def threads(self) -> int:
+        return self.gpu.sms
+
+    @property
+    def driver(self) -> ModuleType:
+        return self._driver
+
+    @property
+    def memory(self) -> CudaMemory:
+        return self._memory
+
+    def facts(self) -> dict[str, Json]:
+        gpu, state = self.gpu, self._monitor.state()
+        return {
+            "id": self.id,
+            "kind": self.kind,
+            "vendor": "NVIDIA",
+            "name": gpu.name,
+            "uuid": gpu.uuid,
+            "pci_bus_id": gpu.pci_bus_id,
+            "compute_capability": f"{gpu.capability[0]}.{gpu.capability[1]}",
+            "architecture": self._target.architecture,
+            "vector_bytes": self._vector_bytes,
+            "threads": gpu.sms,
+            "sms": gpu.sms,
+            "clock_max_hz": gpu.clock_hz,
+            "memory_clock_max_hz": gpu.memory_clock_hz or None,
+            "memory_bus_bits": gpu.memory_bus_bits or None,
+            "memory_bytes": gpu.memory_bytes,
+            "l2_bytes": gpu.l2_bytes,
+            "l1_per_sm_bytes": gpu.l1_per_sm_bytes,
+            "shared_per_sm_bytes": gpu.shared_per_sm_bytes,
+            "is_mig": gpu.is_mig,
+            "ecc": gpu.has_ecc if state.ecc is None else state.ecc,
+            "power_limit_w": state.power_limit_w,
+            "compute_mode": state.compute_mode,
+            "persistence": state.persistence,
+        }
+
+    def environment(self) -> dict[str, Json]:
+        state = self._monitor.state()
+        return {
+            "compiler": self._compiler.version,
+            "driver": state.driver_version,
+            "cuda_driver_api": self.gpu.driver_api,
+            "other_processes": state.other_processes,
+            "nvml": self._monitor.missing or "present",
+        }
+
+    def levels(self) -> Sequence[LevelFacts]:
+        return levels_of(self.gpu, self._budget_bytes)
+
+    def findings(self) -> Sequence[Finding]:
+        found = [cache_folder()[1]]
+        if self._target.note:
+            found.append(Finding("older_architecture", self._target.note, None, "install a newer CUDA compiler"))
+        if self._monitor.missing:
+            text = f"clocks, power and throttling are unknown: {self._monitor.missing}"
+            found.append(Finding("no_nvml", text, None, "pip install nvidia-ml-py"))
+        if self._monitor.is_parent:
+            found.append(Finding("clocks_of_parent", "NVML knows only the whole GPU of this slice: clocks and power are those of the GPU"))
+        others = self._monitor.state().other_processes
+        if others:
+            text = f"{others} other processes compute on {self.id}: results may be disturbed"
+            found.append(Finding("device_shared", text, float(others), "measure when the device is free"))
+        return [finding for finding in found if finding]
+
+    def is_disturbed(self, sample: Sample) -> bool:
+        """Throttling is in the sample itself; nothing else is known to disturb."""
+        return False
+
+    def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
+        return unmet_requirement(kernel, precision, self._target)
+
+    def limit(self, ceiling: CeilingKey, clock_hz: float | None) -> Limit | NoLimit:
+        return limit_of(self.gpu, ceiling, clock_hz)
+
+    # ---- kernels
+
+    def variant(self, task: Task) -> CudaVariant:
+        return CudaVariant(task.kernel, task.precision, {**task.kernel.defaults(), **task.parameters}, self._vector_bytes)
+
+    def make_ready(self, tasks: Sequence[Task]) -> None:
+        able = [task for task in tasks if not self.unsupported_reason(task.kernel, task.precision)]
+        variants = {variant.key: variant for variant in map(self.variant, able)}
+        with ThreadPoolExecutor(max(1, len(os.sched_getaffinity(0)))) as workers:
+            for key, image in zip(variants, workers.map(self._try_compile, variants.values()), strict=True):
+                self._images[key] = image
+        with suppress(DeviceError):
+            self._memory.reserve(min(max((task.working_set_bytes or 0 for task in able), default=0), self._memory.budget_bytes))
+
+    def _try_compile(self, variant: CudaVariant) -> bytes | KernelError:
+        definitions = macros(variant.kernel, variant.precision, variant.parameters, variant.vector_bytes)
+        try:
+            return compile_kernel(variant.kernel, definitions, self._target, self._compiler, cache_folder()[0] / "cubins")
+        except KernelError as error:
+            return error
+
+    def prepare(self, task: Task) -> PreparedCuda:
+        if self._lost:
+            raise DeviceError(self._lost)
+        if reason := self.unsupported_reason(task.kernel, task.precision):
+            raise UnsupportedError(reason)
+        variant = self.variant(task)
+        grid = lay_out(variant, self.gpu.sms, task.working_set_bytes)
+        if variant.threads * variant.blocks_per_sm > self.gpu.threads_per_sm:
+            raise UnsupportedError(f"{variant.label}: more threads than the {self.gpu.threads_per_sm} an SM holds")
+        try:
+            return PreparedCuda(self, self._load(variant), grid)
+        except self._driver.Error as error:
+            self.recover(error)
+            raise DeviceError(f"{self.id}: {variant.label}: {error}") from error
+
+    def _load(self, variant: CudaVariant) -> LoadedKernel:
+        if variant.key not in self._images:
+            self._images[variant.key] = self._try_compile(variant)
+        image = self._images[variant.key]
+        if isinstance(image, KernelError):
+            raise image
+        if variant.key not in self._loaded:
+            loaded = LoadedKernel(self._driver, variant, image, entry_name(variant.kernel, variant.precision))
+            verify(self._driver, loaded, operand_table(variant.kernel, variant.precision, self._seed), self._seed)
+            self._loaded[variant.key] = loaded
+        return self._loaded[variant.key]
+
+    def operands(self, variant: CudaVariant) -> int:
+        """The address of a kernel's operands; those of one operation and precision are shared."""
+        name = f"{variant.kernel.name}/{variant.precision}"
+        return self._memory.put(name, operand_table(variant.kernel, variant.precision, self._seed))
+
+    def launch_overhead_s(self) -> float | None:
+        kernel = load_kernels("cuda")["empty"]
+        try:
+            prepared = self.prepare(Task(kernel, kernel.precisions[0]))
+            times = [sample.time_s for sample in prepared.sample(1, _OVERHEAD_LAUNCHES)]
+        except (DeviceError, KernelError, MeasurementError):
+            return None
+        return statistics.median(times)
+
+    def read_monitor(self) -> Reading:
+        return self._monitor.read()
+
+    def close(self) -> None:
+        self._leave()
+        self._monitor.close()
+
+
+class PreparedCuda:
+    """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
+
+    def __init__(self, device: CudaDevice, loaded: LoadedKernel, grid: Grid) -> None:
+        self._device, self._loaded, self._grid = device, loaded, grid
+        variant, facts = loaded.variant, loaded.variant.facts
+        threads = grid.blocks * variant.threads
+        self.working_set_bytes = grid.working_set_bytes
+        self.flops_per_repeat = float(facts.flops * grid.trips * threads)
+        self.bytes_per_repeat = float(facts.bytes * grid.trips * threads)
+        self._operands = device.operands(variant)
+        self._results = device.memory.results(max(threads * variant.result_bytes_per_thread, _RECEIPT_BYTES))
+        self._arrays = self._place_arrays()
+
+    def _place_arrays(self) -> list[int]:
+        kernel, size = self._loaded.variant.kernel, self._grid.array_bytes
+        if not size:
+            return []
+        start = self._device.memory.arrays(size * kernel.arrays, self._loaded.variant.precision)
+        if kernel.op == "chase":
+            self._device.driver.memcpy_htod(start, cycle_of_lines(size, np.random.default_rng(1)))
+        return [start + size * index for index in range(kernel.arrays)]
+
+    def warm_up(self) -> None:
+        with self._failing_in_words():
+            self._launch(1)
+            self._device.driver.Context.synchronize()
+
+    def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
+        """All samples are given to the device at once, so that it never idles between them; NVML is asked while they run."""
+        driver = self._device.driver
+        with self._failing_in_words():
+            driver.memset_d8(self._results, _POISON, _RECEIPT_BYTES)
+            events = [driver.Event() for _ in range(count + 1)]
+            events[0].record()
+            for event in events[1:]:
+                self._launch(repeats)
+                event.record()
+            reading = self._device.read_monitor()
+            events[-1].synchronize()
+            times = [1e-3 * after.time_since(before) for before, after in pairwise(events)]
+            receipt = np.empty(_RECEIPT_BYTES, np.uint8)
+            driver.memcpy_dtoh(receipt, self._results)
+        self._check(receipt, repeats)
+        return [_to_sample(time_s, reading) for time_s in times]
+
+    def _launch(self, repeats: int) -> None:
+        self._loaded.launch(self._grid, repeats, self._operands, self._results, self._arrays)
+        if self._loaded.variant.kernel.op in (*_WRITING_OPS, "chase"):
+            self._device.memory.soil()
+
+    def _check(self, receipt: NDArray[np.uint8], repeats: int) -> None:
+        """A launch that did not run leaves no receipt (and takes no time, which would look like the best result ever)."""
+        kernel = self._loaded.variant.kernel
+        if kernel.op == "empty":
+            return
+        is_signed = kernel.op in _WRITING_OPS and kernel.name not in ("write_shared", "copy_shared", "mixed_read")
+        first = int(receipt[:8].view(np.uint64)[0])
+        if (receipt == _POISON).all() or (is_signed and first != repeats):
+            raise MeasurementError(f"{self._device.id}: {self._loaded.variant.label}: the launch did not run to its end.")
+
+    def _failing_in_words(self) -> _Failing:
+        return _Failing(self._device, self._loaded.variant.label)
+
+    def close(self) -> None:
+        """Nothing to give back: memory and code belong to the device."""
+
+
+class _Failing:
+    """Turns a driver error inside ``with`` into a DeviceError, and gives the device a fresh context."""
+
+    def __init__(self, device: CudaDevice, label: str) -> None:
+        self._device, self._label = device, label
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        if isinstance(error, self._device.driver.Error):
+            self._device.recover(error)
+            raise DeviceError(f"{self._device.id}: {self._label}: {error}") from error
+
+
+def _to_sample(time_s: float, reading: Reading) -> Sample:
+    return Sample(
+        time_s=time_s,
+        clock_hz=reading.clock_hz,
+        memory_clock_hz=reading.memory_clock_hz,
+        power_w=reading.power_w,
+        temperature_c=reading.temperature_c,
+        throttled=reading.throttled,
+    )
+
+
+def list_devices() -> list[Listed]:
+    """Every visible GPU; one entry with the reason if none can be used."""
+    try:
+        driver = load_driver()
+        with in_words(driver, "cuda"):
+            gpus = [read_facts(driver, index) for index in range(driver.Device.count())]
+    except DeviceError as error:
+        return [Listed("cuda", "NVIDIA GPU", str(error))]
+    return [Listed(f"cuda:{gpu.index}", f"{gpu.name}, {gpu.sms} SMs, GPU-{gpu.uuid}", _why_not(gpu)) for gpu in gpus]
+
+
+def _why_not(gpu: GpuFacts) -> str | None:
+    try:
+        choose_target(gpu.capability, find_compiler())
+    except KernelError as error:
+        return str(error)
+    return None
+
+
+def open_device(device_id: str, options: Options) -> CudaDevice:
+    """``cuda:N``, or the UUID of a GPU or MIG slice (its beginning is enough). Raises DeviceError if there is no such device."""
+    if options.threads is not None:
+        raise DeviceError(f"--threads is for the CPU; a GPU is always measured with all its SMs ({device_id}).")
+    kind, _, rest = device_id.partition(":")
+    if kind == "cuda" and rest.isdigit():
+        return CudaDevice(int(rest), options.seed)
+    driver = load_driver()
+    with in_words(driver, device_id):
+        uuids = [read_facts(driver, index).uuid for index in range(driver.Device.count())]
+    wanted = device_id.removeprefix("GPU-").removeprefix("MIG-")
+    found = [index for index, uuid in enumerate(uuids) if wanted and uuid.startswith(wanted)]
+    if len(found) != 1:
+        raise DeviceError(f"--device {device_id}: {len(found)} devices match. Here are: {', '.join('GPU-' + u for u in uuids)}.")
+    return CudaDevice(found[0], options.seed)

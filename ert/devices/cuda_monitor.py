@@ -1,0 +1,150 @@
+"""What NVML says of a GPU beside the samples: clocks, power, temperature, and why it runs slower than it could.
+
+NVML numbers devices in its own order, so a device is found by its UUID or PCI address. Whatever NVML does not tell is None;
+``missing`` says why.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import ModuleType
+from typing import TypeVar
+
+T = TypeVar("T")
+
+# nvml.h, nvmlClocksEventReasons; the first word is a bit.
+REASONS: dict[int, str] = {
+    0x1: "GpuIdle",
+    0x2: "ApplicationsClocksSetting",
+    0x4: "SwPowerCap",
+    0x8: "HwSlowdown",
+    0x10: "SyncBoost",
+    0x20: "SwThermalSlowdown",
+    0x40: "HwThermalSlowdown",
+    0x80: "HwPowerBrakeSlowdown",
+    0x100: "DisplayClockSetting",
+}
+_IDLE = 0x1
+# A person's clock setting, other GPUs' clocks and an attached display are no throttling of this measurement.
+THROTTLING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
+_NVML_CLOCK_SM, _NVML_CLOCK_MEMORY, _NVML_TEMPERATURE_GPU = 1, 2, 0
+COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclusive_Process"}
+
+
+def reason_names(mask: int) -> tuple[str, ...]:
+    """The words of a reason mask; bits that nobody has named yet as ``unknown:0x4000``."""
+    named = tuple(name for bit, name in REASONS.items() if mask & bit)
+    rest = mask & ~sum(REASONS)
+    return named + ((f"unknown:{rest:#x}",) if rest else ())
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One look at the device. Clocks of an idle device are None: they are not those of any measurement."""
+
+    clock_hz: float | None = None
+    memory_clock_hz: float | None = None
+    power_w: float | None = None
+    temperature_c: float | None = None
+    reasons: int = 0
+
+    @property
+    def throttled(self) -> tuple[str, ...]:
+        return reason_names(self.reasons & THROTTLING)
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What changes seldom: power limit, ECC, MIG and compute mode, driver, other programs on the device (None: not told)."""
+
+    power_limit_w: float | None = None
+    ecc: bool | None = None
+    compute_mode: str | None = None
+    persistence: bool | None = None
+    driver_version: str | None = None
+    other_processes: int | None = None
+
+
+class Monitor:
+    """NVML for one device; without NVML every answer is None and ``missing`` has the reason."""
+
+    def __init__(self, uuid: str, pci_bus_id: str, own_pid: int) -> None:
+        self.missing: str | None = None
+        self.is_parent = False
+        self._own_pid = own_pid
+        self._nvml, self._handle = self._open(uuid, pci_bus_id)
+
+    def _open(self, uuid: str, pci_bus_id: str) -> tuple[ModuleType | None, object]:
+        try:
+            nvml = importlib.import_module("pynvml")
+        except ImportError:
+            self.missing = "nvidia-ml-py is not installed: pip install nvidia-ml-py"
+            return None, None
+        try:
+            nvml.nvmlInit()
+        except nvml.NVMLError as error:
+            self.missing = f"NVML does not start: {error}"
+            return None, None
+        for find, key in (
+            (nvml.nvmlDeviceGetHandleByUUID, f"GPU-{uuid}"),
+            (nvml.nvmlDeviceGetHandleByUUID, f"MIG-{uuid}"),
+            (nvml.nvmlDeviceGetHandleByPciBusId, pci_bus_id),
+        ):
+            try:
+                handle = find(key.encode())
+            except nvml.NVMLError as error:
+                self.missing = f"NVML does not know the device: {error}"
+                continue
+            self.missing = None
+            # Found only by its address: a slice of this device, which has no clocks of its own.
+            self.is_parent = key == pci_bus_id
+            return nvml, handle
+        return None, None
+
+    def _ask(self, question: Callable[[ModuleType], T]) -> T | None:
+        """None for what this device, driver or user is not told."""
+        if self._nvml is None:
+            return None
+        try:
+            return question(self._nvml)
+        except (self._nvml.NVMLError, AttributeError):
+            return None
+
+    def read(self) -> Reading:
+        """Takes about a millisecond."""
+        handle, ask = self._handle, self._ask
+        reasons = ask(lambda n: int(n.nvmlDeviceGetCurrentClocksEventReasons(handle)))
+        if reasons is None:
+            reasons = ask(lambda n: int(n.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
+        clock = ask(lambda n: 1e6 * n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_SM))
+        is_idle = bool((reasons or 0) & _IDLE)
+        return Reading(
+            clock_hz=None if is_idle else clock,
+            memory_clock_hz=None if is_idle else ask(lambda n: 1e6 * n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_MEMORY)),
+            power_w=ask(lambda n: 1e-3 * n.nvmlDeviceGetPowerUsage(handle)),
+            temperature_c=ask(lambda n: float(n.nvmlDeviceGetTemperature(handle, _NVML_TEMPERATURE_GPU))),
+            reasons=reasons or 0,
+        )
+
+    def state(self) -> State:
+        handle, ask = self._handle, self._ask
+        mode = ask(lambda n: int(n.nvmlDeviceGetComputeMode(handle)))
+        others = ask(lambda n: [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(handle) if p.pid != self._own_pid])
+        return State(
+            power_limit_w=ask(lambda n: 1e-3 * n.nvmlDeviceGetEnforcedPowerLimit(handle)),
+            ecc=ask(lambda n: bool(n.nvmlDeviceGetEccMode(handle)[0])),
+            compute_mode=None if mode is None else COMPUTE_MODES.get(mode, f"unknown:{mode}"),
+            persistence=ask(lambda n: bool(n.nvmlDeviceGetPersistenceMode(handle))),
+            driver_version=ask(lambda n: _text(n.nvmlSystemGetDriverVersion())),
+            other_processes=None if others is None else len(others),
+        )
+
+    def close(self) -> None:
+        self._ask(lambda n: n.nvmlShutdown())
+
+
+def _text(value: str | bytes) -> str:
+    """Older bindings return bytes."""
+    return value.decode() if isinstance(value, bytes) else value

@@ -10,11 +10,11 @@ from rich.table import Table
 from rich.text import Text
 
 from ert.codec import encode
+from ert.columns import precision_name
 from ert.jsontypes import Json
 from ert.precisions import PRECISIONS
 from ert.spec_ridges import Ridges
 from ert.spec_sheet import Sheet, SheetNumber
-from ert.tables import precision_name
 from ert.units import with_prefix
 
 

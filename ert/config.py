@@ -85,7 +85,7 @@ def load_config(name: str) -> SweepConfig:
         return _resolve(name, f"configs/sweeps/{name}.toml", default, own)
     path = Path(name)
     if not path.suffix:
-        raise ConfigError(f"--config {name}: no such sweep.{_nearest(name, SHIPPED)} Shipped: {', '.join(SHIPPED)}; or name a .toml file.")
+        raise ConfigError(f"--config {name}: no such sweep.{nearest(name, SHIPPED)} Shipped: {', '.join(SHIPPED)}; or name a .toml file.")
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -98,7 +98,7 @@ def restrict(config: SweepConfig, *, precisions: Sequence[str] = (), levels: Seq
     for option, names, known in (("--precision", precisions, PRECISIONS), ("--level", levels, LEVELS)):
         for name in names:
             if name not in known:
-                raise ConfigError(f"{option} {name}: unknown.{_nearest(name, known)} Known: {', '.join(known)}.")
+                raise ConfigError(f"{option} {name}: unknown.{nearest(name, known)} Known: {', '.join(known)}.")
     return replace(config, precisions=tuple(precisions) or config.precisions, levels=tuple(levels) or config.levels)
 
 
@@ -109,33 +109,37 @@ def _shipped_text(name: str) -> str:
 def _parse(text: str, where: str) -> dict[str, object]:
     try:
         return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{where}: not valid TOML: {error}") from error
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets nested without end, are no TOMLDecodeError
+        raise ConfigError(f"{where}: not valid TOML: {error}.") from error
 
 
-def _nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
+def nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
+    """ " Did you mean 'fp16'?", or nothing if no known name is near."""
     near = get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f" Did you mean '{near[0]}'?" if near else ""
 
 
-# section -> key -> (type of the value, may it be zero)
-_POSITIVE, _NATURAL, _TEXTS, _SHARES = "a positive number", "a positive whole number", "a list of names", "a list of numbers from 0 to 1"
+# More samples or points than this are a slip of the pen that no memory holds; more bytes than this no address reaches.
+_MOST_COUNT, _MOST_BYTES, _MOST_NUMBER = 10**6, 2**56, 10**9
+_POSITIVE, _TEXTS, _SHARES = f"a positive number up to {_MOST_NUMBER}", "a list of names", "a list of numbers from 0 to 1"
+_COUNT, _BYTES = f"a whole number from 1 to {_MOST_COUNT}", f"a whole number of bytes from 1 to {_MOST_BYTES}"
+# section -> key -> what its value must be
 _KEYS: dict[str, dict[str, str]] = {
     "budget": {"total_s": _POSITIVE},
     "sampling": {
         "min_time_s": _POSITIVE,
-        "per_visit": _NATURAL,
-        "min_samples": _NATURAL,
+        "per_visit": _COUNT,
+        "min_samples": _COUNT,
         "target_relative": _POSITIVE,
-        "max_samples": _NATURAL,
-        "seed": _NATURAL,
+        "max_samples": _COUNT,
+        "seed": _COUNT,
     },
     "curve": {
         "kernels": _TEXTS,
-        "smallest_bytes_per_core": _NATURAL,
-        "points_per_octave": _NATURAL,
-        "largest_per_cache": _NATURAL,
-        "largest_bytes": _NATURAL,
+        "smallest_bytes_per_core": _BYTES,
+        "points_per_octave": _COUNT,
+        "largest_per_cache": _COUNT,
+        "largest_bytes": _BYTES,
     },
     "levels": {"positions": _SHARES, "only": _TEXTS},
     "precisions": {"only": _TEXTS},
@@ -171,27 +175,36 @@ def _check_names(where: str, own: _Table) -> None:
     known = [*_KEYS, "summary", "kernels"]
     for section in own:
         if section not in known:
-            raise ConfigError(f"{where}: [{section}] is unknown.{_nearest(section, known)} Known: {', '.join(known)}.")
+            raise ConfigError(f"{where}: [{section}] is unknown.{nearest(section, known)} Known: {', '.join(known)}.")
     for section, keys in _KEYS.items():
         for key in _section(where, own, section):
             if key not in keys:
-                raise ConfigError(f"{where}: [{section}] {key} is unknown.{_nearest(key, keys)} Known: {', '.join(keys)}.")
+                raise ConfigError(f"{where}: [{section}] {key} is unknown.{nearest(key, keys)} Known: {', '.join(keys)}.")
 
 
 def _check_value(what: str, value: object, kind: str, names: Mapping[str, object] | None) -> None:
-    is_number = isinstance(value, int | float) and not isinstance(value, bool)
     fits = {
-        _POSITIVE: is_number and 0 < cast(float, value) < float("inf"),
-        _NATURAL: is_number and isinstance(value, int) and value > 0,
+        _POSITIVE: _is_number(value) and 0 < cast(float, value) <= _MOST_NUMBER,
+        _COUNT: _is_whole(value) and 1 <= cast(int, value) <= _MOST_COUNT,
+        _BYTES: _is_whole(value) and 1 <= cast(int, value) <= _MOST_BYTES,
         _TEXTS: isinstance(value, list) and all(isinstance(v, str) for v in value),
-        _SHARES: isinstance(value, list) and bool(value) and all(isinstance(v, int | float) and 0 <= v <= 1 for v in value),
+        _SHARES: isinstance(value, list) and bool(value) and all(_is_number(v) and 0 <= v <= 1 for v in value),
     }
     if not fits[kind]:
         raise ConfigError(f"{what} = {value!r} must be {kind}.")
     if names is not None:
         for name in cast(list[str], value):
             if name not in names:
-                raise ConfigError(f"{what} = {name!r} is unknown.{_nearest(name, names)} Known: {', '.join(names)}.")
+                raise ConfigError(f"{what} = {name!r} is unknown.{nearest(name, names)} Known: {', '.join(names)}.")
+
+
+def _is_whole(value: object) -> bool:
+    """TOML's booleans are Python integers, too, but no numbers."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _is_number(value: object) -> bool:
+    return _is_whole(value) or isinstance(value, float)
 
 
 def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ...]]]:
@@ -200,7 +213,7 @@ def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ..
         if not isinstance(table, dict):
             raise ConfigError(f"{where}: [kernels] {kernel} must be a table, written [kernels.{kernel}].")
         for parameter, values in table.items():
-            if not isinstance(values, list) or not values or not all(isinstance(v, int) for v in values):
+            if not isinstance(values, list) or not values or not all(_is_whole(v) for v in values):
                 raise ConfigError(f"{where}: [kernels.{kernel}] {parameter} = {values!r} must be a list of whole numbers.")
             chosen.setdefault(kernel, {})[parameter] = tuple(values)
     return chosen

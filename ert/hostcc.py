@@ -6,6 +6,7 @@ Every kernel is compiled to assembly first and assembled from that very text, so
 
 from __future__ import annotations
 
+import atexit
 import hashlib
 import importlib.util
 import os
@@ -23,7 +24,7 @@ import platformdirs
 
 from ert.errors import KernelError
 from ert.findings import Finding
-from ert.kernels import SOURCES, kernel_folder
+from ert.kernels import shared_sources
 
 # -O2: gcc's -O3 adds unroll-and-jam, which fuses passes over a buffer. No auto-vectorizer: the kernels are vectors already.
 FLAGS = ("-std=gnu11", "-O2", "-g0", "-fPIC", "-march=native", "-ffp-contract=fast", "-fno-tree-vectorize", "-fno-math-errno", "-Wall")
@@ -52,9 +53,12 @@ class Compiler:
 
 
 def candidates(environment: Mapping[str, str]) -> list[tuple[str, ...]]:
-    """The compilers to try, in order; $CC alone if it is set."""
-    if environment.get("CC"):
-        return [tuple(shlex.split(environment["CC"]))]
+    """The compilers to try, in order; $CC alone if it is set. Raises KernelError if that is no command line."""
+    try:
+        if chosen := shlex.split(environment.get("CC", "")):
+            return [tuple(chosen)]
+    except ValueError as error:
+        raise KernelError(f"CC={environment['CC']}: not a command line: {error}. {REMEDY}") from error
     found: list[tuple[str, ...]] = [(name,) for name in ("cc", "gcc", "clang") if shutil.which(name)]
     if importlib.util.find_spec("ziglang"):
         found.append((sys.executable, "-m", "ziglang", "cc"))
@@ -113,9 +117,17 @@ def cache_folder() -> tuple[Path, Finding | None]:
             return wanted, None
     except OSError as error:
         message = f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are compiled again in every run"
-        return Path(tempfile.mkdtemp(prefix="ert-cache-")), Finding(
-            "cache_not_writable", message, None, "set ERT_CACHE_DIR to a folder you can write"
-        )
+        return _folder_of_this_run(), Finding("cache_not_writable", message, None, "set ERT_CACHE_DIR to a folder you can write")
+
+
+def _folder_of_this_run() -> Path:
+    """A temporary folder that goes with the process. Raises KernelError if there is no place for one either."""
+    try:
+        folder = tempfile.mkdtemp(prefix="ert-cache-")
+    except OSError as error:
+        raise KernelError(f"No folder to compile kernels in: {error.strerror or error}. Set ERT_CACHE_DIR or TMPDIR.") from error
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +168,7 @@ def _key(compiler: Compiler, source: str, defines: Mapping[str, str]) -> str:
 @cache
 def _headers() -> str:
     """The text of all shared headers: a change in one compiles everything again."""
-    folder = kernel_folder("cpu")
-    return "".join(folder.joinpath(n).read_text(encoding="utf-8") for n in sorted(f.name for f in folder.iterdir()) if n.endswith(".h"))
+    return "".join(text for name, text in shared_sources("cpu").items() if name.endswith(".h"))
 
 
 def _compile(compiler: Compiler, name: str, source: str, defines: Mapping[str, str], key: str) -> None:
@@ -176,12 +187,11 @@ def _compile(compiler: Compiler, name: str, source: str, defines: Mapping[str, s
 
 
 def _write_headers(folder: Path) -> None:
-    source = kernel_folder("cpu")
-    for file in source.iterdir():
-        if file.name.endswith(".h"):
-            (folder / file.name).write_text(file.read_text(encoding="utf-8"), encoding="utf-8")
+    for name, text in shared_sources("cpu").items():
+        if name.endswith(".h"):
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def runtime_source() -> str:
     """The text of the thread pool and sampler, which is no kernel and has no facts header."""
-    return kernel_folder("cpu").joinpath(f"runtime{SOURCES['cpu'][1]}").read_text(encoding="utf-8")
+    return shared_sources("cpu")["runtime.c"]

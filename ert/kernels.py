@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import hashlib
 import operator
+import os
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -18,7 +19,8 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import product
-from typing import Literal
+from pathlib import Path
+from typing import Literal, NoReturn, cast
 
 from ert.errors import KernelError
 from ert.levels import LEVELS
@@ -28,24 +30,31 @@ DeviceKind = Literal["cpu", "cuda"]
 Measures = Literal["bandwidth", "compute", "mixed", "latency", "launch"]
 
 SOURCES: dict[str, tuple[str, str]] = {"cpu": ("ert.kernels_cpu", ".c"), "cuda": ("ert.kernels_cu", ".cu")}
+# Names a folder of kernels that stands in for the shipped one: for kernels under development, or of one's own.
+OWN_FOLDER: dict[DeviceKind, str] = {"cpu": "ERT_KERNELS_CPU"}
 MEASURES = ("bandwidth", "compute", "mixed", "latency", "launch")
 OPS = ("read", "write", "copy", "triad", "update", "fma", "add", "mul", "fma+add", "mma", "mixed", "chase", "empty")
 REGISTER_BYTES = 4
+# The thread pool and sampler: no kernel, and without a facts header.
+_RUNTIME = "runtime."
 _HEADER = re.compile(r"\A\s*/\*ert\n(.*?)\*/", re.DOTALL)
+# key -> what its value must be
+_TEXT, _NAMES, _WHOLE, _TABLE, _SWITCH = "text", "a list of names", "a whole number from 1", "a table", "true or false"
 _KEYS = {
-    "summary",
-    "measures",
-    "op",
-    "path",
-    "precisions",
-    "levels",
-    "arrays",
-    "requires",
-    "parameters",
-    "trip",
-    "instructions",
-    "experimental",
+    "summary": _TEXT,
+    "measures": _TEXT,
+    "op": _TEXT,
+    "path": _TEXT,
+    "precisions": _NAMES,
+    "levels": _NAMES,
+    "arrays": _WHOLE,
+    "requires": _TABLE,
+    "parameters": _TABLE,
+    "trip": _TABLE,
+    "instructions": _TABLE,
+    "experimental": _SWITCH,
 }
+_PARAMETER_KEYS = {"default", "values", "doc", "only"}
 _REQUIRED = {"summary", "measures", "op", "precisions", "trip"}
 
 
@@ -163,7 +172,7 @@ def _evaluate(text: str, names: Mapping[str, int], where: str) -> int:
 
     def walk(node: ast.expr) -> int:
         match node:
-            case ast.Constant(value=int(number)):
+            case ast.Constant(value=int(number)) if _is_whole(number):
                 return number
             case ast.Name(id=name) if name in names:
                 return names[name]
@@ -173,7 +182,7 @@ def _evaluate(text: str, names: Mapping[str, int], where: str) -> int:
 
     try:
         return walk(ast.parse(text, mode="eval").body)
-    except (SyntaxError, ZeroDivisionError) as error:
+    except (SyntaxError, ValueError, ZeroDivisionError, RecursionError, MemoryError) as error:
         raise KernelError(f"{where}: '{text}' in the facts header: {error}") from error
 
 
@@ -184,7 +193,7 @@ def parse_kernel(file_name: str, source: str, device_kind: DeviceKind) -> Kernel
         raise KernelError(f"{file_name}: no facts header. A kernel file starts with a comment '/*ert' holding TOML.")
     try:
         facts = tomllib.loads(found[1])
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets without end, are no TOMLDecodeError
         raise KernelError(f"{file_name}: the facts header is not valid TOML: {error}") from error
     _check_facts(file_name, facts)
     parameters = {
@@ -218,32 +227,114 @@ def parse_kernel(file_name: str, source: str, device_kind: DeviceKind) -> Kernel
 
 
 def _check_facts(file_name: str, facts: Mapping[str, object]) -> None:
-    def refuse(text: str) -> None:
+    def refuse(text: str) -> NoReturn:
         raise KernelError(f"{file_name}: facts header: {text}")
 
     if missing := _REQUIRED - set(facts):
         refuse(f"missing {', '.join(sorted(missing))}")
-    if unknown := set(facts) - _KEYS:
+    if unknown := set(facts) - set(_KEYS):
         refuse(f"unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(_KEYS))}")
+    for key, value in facts.items():
+        if not _FITS[_KEYS[key]](value):
+            refuse(f"{key} = {value!r} must be {_KEYS[key]}")
     for key, known in (("measures", MEASURES), ("op", OPS)):
         if facts[key] not in known:
             refuse(f"{key} = {facts[key]!r} is unknown; known: {', '.join(known)}")
     for key, table in (("precisions", PRECISIONS), ("levels", LEVELS)):
-        names = facts.get(key, [])
-        for name in names if isinstance(names, list) else [names]:
+        for name in cast(list[str], facts.get(key, [])):
             if name not in table:
                 refuse(f"{key}: {name!r} is unknown; known: {', '.join(table)}")
+    for name, row in cast(dict[str, object], facts.get("parameters", {})).items():
+        if problem := _parameter_problem(row):
+            refuse(f"parameter {name}: {problem}")
+
+
+def _is_whole(value: object) -> bool:
+    """TOML's booleans are Python integers, too, but no numbers."""
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+_FITS: dict[str, Callable[[object], bool]] = {
+    _TEXT: lambda value: isinstance(value, str),
+    _NAMES: lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
+    _WHOLE: lambda value: _is_whole(value) and cast(int, value) >= 1,
+    _TABLE: lambda value: isinstance(value, dict),
+    _SWITCH: lambda value: isinstance(value, bool),
+}
+
+
+def _parameter_problem(row: object) -> str | None:
+    """What is wrong with one entry of [parameters]."""
+    if not isinstance(row, dict) or not _is_whole(row.get("default")):
+        return "must be a table with a whole number as default"
+    if unknown := set(row) - _PARAMETER_KEYS:
+        return f"unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(_PARAMETER_KEYS))}"
+    values, only = row.get("values", [0]), row.get("only", {})
+    if not isinstance(values, list) or not values or not all(_is_whole(v) for v in values):
+        return f"values = {values!r} must be a list of whole numbers"
+    is_named = isinstance(only, dict) and all(re.fullmatch(r"-?\d{1,18}", k) and _FITS[_NAMES](v) for k, v in only.items())
+    if not is_named or not all(level in LEVELS for levels in only.values() for level in levels):
+        return f"only = {only!r} must name memory levels for a value, as in {{ 1 = ['L3', 'DRAM'] }}"
+    return None
 
 
 def kernel_folder(device_kind: DeviceKind) -> Traversable:
-    """The folder of the kernel files, inside the installed package."""
+    """The folder of the kernel files: the one that ``ERT_KERNELS_CPU`` names, else the one inside the installed package.
+
+    Raises KernelError if the variable names no folder.
+    """
+    own = os.environ.get(OWN_FOLDER.get(device_kind, ""))
+    if not own:
+        return _shipped_folder(device_kind)
+    if not Path(own).is_dir():
+        raise KernelError(f"{OWN_FOLDER[device_kind]}={own}: no such folder. Name one that holds kernel files, or unset it.")
+    return Path(own)
+
+
+def _shipped_folder(device_kind: DeviceKind) -> Traversable:
     return resources.files(SOURCES[device_kind][0])
+
+
+def shared_sources(device_kind: DeviceKind) -> dict[str, str]:
+    """File name -> text of what the kernels share (headers, the runtime); a folder of one's own need not hold them again."""
+    suffixes = (".h", ".cuh")
+    found: dict[str, str] = {}
+    for folder in (_shipped_folder(device_kind), kernel_folder(device_kind)):
+        for file in folder.iterdir():
+            if file.name.endswith(suffixes) or file.name.startswith(_RUNTIME):
+                found[file.name] = _read(file)
+    return dict(sorted(found.items()))
+
+
+def kernel_names() -> list[str]:
+    """Every shipped kernel of every kind, without reading one."""
+    kinds: tuple[DeviceKind, ...] = ("cpu", "cuda")
+    return sorted(name.rsplit(".", 1)[0] for kind in kinds for name in _kernel_files(kind, _shipped_folder(kind)))
+
+
+def source_hashes(device_kind: DeviceKind) -> dict[str, str]:
+    """Kernel or shared file -> SHA-256: samples of two runs belong together only if all of these agree."""
+    shared = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in shared_sources(device_kind).items()}
+    return {kernel.name: kernel.sha256 for kernel in load_kernels(device_kind).values()} | shared
 
 
 @cache
 def load_kernels(device_kind: DeviceKind) -> Mapping[str, Kernel]:
-    """Every kernel file of one device kind, by name. Raises KernelError at the first bad header."""
-    suffix = SOURCES[device_kind][1]
-    files = sorted(f.name for f in kernel_folder(device_kind).iterdir() if f.name.endswith(suffix) and not f.name.startswith("runtime"))
-    kernels = [parse_kernel(name, kernel_folder(device_kind).joinpath(name).read_text(encoding="utf-8"), device_kind) for name in files]
+    """Every kernel file of one device kind, by name. Raises KernelError at the first bad header, or if there is no kernel."""
+    folder = kernel_folder(device_kind)
+    kernels = [parse_kernel(name, _read(folder.joinpath(name)), device_kind) for name in _kernel_files(device_kind, folder)]
+    if not kernels:
+        raise KernelError(f"{folder}: holds no kernel (*{SOURCES[device_kind][1]}).")
     return {k.name: k for k in kernels}
+
+
+def _kernel_files(device_kind: DeviceKind, folder: Traversable) -> list[str]:
+    suffix = SOURCES[device_kind][1]
+    return sorted(f.name for f in folder.iterdir() if f.name.endswith(suffix) and not f.name.startswith(_RUNTIME))
+
+
+def _read(file: Traversable) -> str:
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise KernelError(f"{file}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import product
 
-from ert.config import SweepConfig
+from ert.config import SweepConfig, nearest
 from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
-from ert.kernels import Kernel, load_kernels
+from ert.kernels import Kernel, kernel_names, load_kernels
 
 # Inside a level a working set is this many times the level above, so that the level above holds next to nothing of it ...
 ABOVE_FACTOR = 3
@@ -43,7 +43,9 @@ class Plan:
 def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel] | None = None) -> Plan:
     """Cross the configuration with the device. Raises ConfigError if nothing is left to measure, naming the count that was tried."""
     known = load_kernels("cuda" if device.kind == "cuda" else "cpu") if kernels is None else kernels
+    _check_kernel_names(config, known)
     _check_kernel_values(config, known)
+    _check_sizes(device, config)
     chosen = [k for k in known.values() if not k.experimental]
     levels = _swept_levels(device.levels(), config)
     asked = [
@@ -66,17 +68,42 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
     return Plan(tuple(points), tuple(unsupported.values()), tuple(_reach_findings(device, config)))
 
 
-def _check_kernel_values(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
-    """A value the kernel does not declare is refused; kernels of other devices are not this plan's business."""
-    for name, values in config.kernel_values.items():
-        kernel = kernels.get(name)
-        for parameter, tried in values.items() if kernel else ():
-            declared = kernel.parameters[parameter].values if kernel and parameter in kernel.parameters else ()
-            if wrong := set(tried) - set(declared):
+def _check_kernel_names(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
+    """A name no device has a kernel of is a slip; a kernel of another device is not this plan's business."""
+    known = [*kernels, *kernel_names()]
+    for where, names in (("[kernels]", config.kernel_values), ("[curve] kernels", config.curve.kernels)):
+        for name in names:
+            if name not in known:
                 raise ConfigError(
-                    f"sweep '{config.name}': [kernels.{name}] {parameter} = {sorted(wrong)[0]} is not declared by the kernel. "
-                    f"Declared: {', '.join(map(str, declared)) or 'no such parameter'}."
+                    f"sweep '{config.name}': {where}: there is no kernel '{name}'.{nearest(name, known)} `ert kernels` lists them."
                 )
+
+
+def _check_kernel_values(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
+    """Only what the kernel declares can be tried: its facts are known, and its code checked, for nothing else."""
+    for name, values in config.kernel_values.items():
+        if kernel := kernels.get(name):
+            for parameter, tried in values.items():
+                _check_values(f"sweep '{config.name}': [kernels.{name}]", kernel, parameter, tried)
+
+
+def _check_values(where: str, kernel: Kernel, parameter: str, tried: Sequence[int]) -> None:
+    if parameter not in kernel.parameters:
+        known = kernel.parameters
+        raise ConfigError(f"{where} {parameter} is unknown.{nearest(parameter, known)} Known: {', '.join(known) or 'none'}.")
+    declared = kernel.parameters[parameter].values
+    if wrong := sorted(set(tried) - set(declared)):
+        raise ConfigError(f"{where} {parameter} = {wrong[0]} is not declared by the kernel. Declared: {', '.join(map(str, declared))}.")
+
+
+def _check_sizes(device: Device, config: SweepConfig) -> None:
+    """A curve that ends before it starts would be found out much later, as a fit without points."""
+    smallest, largest = config.curve.smallest_bytes_per_core * max(1, device.threads), largest_working_set(device.levels(), config)
+    if smallest > largest:
+        raise ConfigError(
+            f"sweep '{config.name}': 0 working sets to measure: [curve] smallest_bytes_per_core makes {smallest} bytes on "
+            f"{device.threads} cores, more than the largest working set, {largest} bytes ({device.levels()[-1].source})."
+        )
 
 
 def _swept_levels(levels: Sequence[LevelFacts], config: SweepConfig) -> list[LevelFacts]:
@@ -98,9 +125,12 @@ def combinations(kernel: Kernel, config: SweepConfig, level: str | None) -> list
 
 def largest_working_set(levels: Sequence[LevelFacts], config: SweepConfig) -> int:
     """Bytes of the largest working set: far beyond the last cache, within the memory a sweep may take."""
-    *caches, memory = levels
-    wanted = max(config.curve.largest_bytes, config.curve.largest_per_cache * _last_cache_bytes(caches))
-    return min(wanted, memory.capacity_bytes) if memory.capacity_bytes else wanted
+    memory, wanted = levels[-1], _wanted_working_set(levels, config)
+    return wanted if memory.capacity_bytes is None else min(wanted, memory.capacity_bytes)
+
+
+def _wanted_working_set(levels: Sequence[LevelFacts], config: SweepConfig) -> int:
+    return max(config.curve.largest_bytes, config.curve.largest_per_cache * _last_cache_bytes(levels[:-1]))
 
 
 def _last_cache_bytes(caches: Sequence[LevelFacts]) -> int:
@@ -108,9 +138,13 @@ def _last_cache_bytes(caches: Sequence[LevelFacts]) -> int:
 
 
 def _reach_findings(device: Device, config: SweepConfig) -> Iterable[Finding]:
-    """A working set that cannot reach DRAM is said before anything is measured (method.md 6: more than four times the last cache)."""
+    """A working set that memory cuts, or that cannot reach DRAM (method.md 6: more than four times the last cache)."""
     *caches, memory = device.levels()
-    last, largest = _last_cache_bytes(caches), largest_working_set(device.levels(), config)
+    last, wanted = _last_cache_bytes(caches), _wanted_working_set(device.levels(), config)
+    largest = largest_working_set(device.levels(), config)
+    if largest < wanted:
+        message = f"the largest working set, {wanted} bytes, is beyond the memory a sweep may take and was cut to {largest} bytes"
+        yield Finding("working_set_cut", message, float(largest), f"lower [curve] largest_bytes, or free memory ({memory.source})")
     if largest <= 4 * last:
         message = f"the largest working set, {largest} bytes, is not more than 4 times the last cache, {last} bytes: DRAM is not reached"
         yield Finding(

@@ -22,13 +22,13 @@ from ert.ceilings import Ceilings, Tool, save
 from ert.config import SweepConfig
 from ert.devices import Options, open_device
 from ert.devices.base import Device
-from ert.errors import ConfigError
+from ert.errors import ConfigError, ErtError, MeasurementError
 from ert.journal import SUFFIX, Journal, Recording, read_journal
 from ert.jsontypes import Json
-from ert.kernels import load_kernels
+from ert.kernels import source_hashes
 from ert.lock import device_lock
-from ert.plan import make_plan
-from ert.sweep import Progress, Sweep
+from ert.plan import Plan, make_plan
+from ert.sweep import PointState, Progress, Sweep
 
 # What must be equal for samples of two runs to belong to one file.
 _SAME_DEVICE = ("id", "vendor", "name", "uuid", "threads", "vector_bytes")
@@ -52,53 +52,90 @@ class Written:
     path: Path
 
 
-def run_sweep(device_id: str, config: SweepConfig, out: Path, options: Options, argv: Sequence[str], progress: Progress) -> Written:
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a person asked for; ``argv`` is the command line, as the file keeps it."""
+
+    device_id: str
+    config: SweepConfig
+    options: Options
+    argv: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class _Record:
+    """Where a run writes, and what an earlier one left there; ``resumed``: UTC times at which an interrupted run went on."""
+
+    journal: Journal
+    header: Mapping[str, Json]
+    earlier: Recording | None = None
+    resumed: tuple[str, ...] = ()
+
+
+def run_sweep(request: Request, out: Path, progress: Progress) -> Written:
     """Measure a device into ``out/<device>/<UTC time>.json``. Raises ErtError; Interrupted carries the journal to resume."""
-    with device_lock(device_id), _device(device_id, options) as device:
+    with device_lock(request.device_id), _device(request) as device:
+        plan = make_plan(device, request.config)
         created = _now()
-        header = _header(device, config, argv, created)
+        header = _header(device, request, created)
         journal = _new_journal(out / _folder_name(device), created, header)
-        return _measure(device, config, journal, None, header, progress)
+        return _measure(device, request.config, plan, _Record(journal, header), progress)
 
 
-def resume_sweep(path: Path, config: SweepConfig, device_id: str, options: Options, argv: Sequence[str], progress: Progress) -> Written:
+def resume_sweep(request: Request, path: Path, progress: Progress) -> Written:
     """Go on with an interrupted sweep. Raises ConfigError if the journal is of another device, configuration or kernel version."""
-    recording = read_journal(path)
-    with device_lock(device_id), _device(device_id, options) as device:
-        header = _header(device, config, argv, str(recording.header.get("created")))
-        _check_same(path, recording.header, header)
-        journal = Journal.reopen(path, recording.end_of_good_lines, _now())
-        return _measure(device, config, journal, recording, header, progress)
+    earlier = read_journal(path)
+    with device_lock(request.device_id), _device(request) as device:
+        header = _header(device, request, str(earlier.header.get("created")))
+        _check_same(path, earlier.header, header)
+        plan, now = make_plan(device, request.config), _now()
+        journal = Journal.reopen(path, earlier.end_of_good_lines, now)
+        return _measure(device, request.config, plan, _Record(journal, header, earlier, (*earlier.resumed, now)), progress)
 
 
-def _measure(
-    device: Device, config: SweepConfig, journal: Journal, recording: Recording | None, header: Mapping[str, Json], progress: Progress
-) -> Written:
-    plan = make_plan(device, config)
-    sweep = Sweep(device, plan, config, journal, progress)
-    if recording:
-        sweep.reuse(recording.visits)
-    with _interruptible(journal):
-        states = sweep.run()
-    resumed = (*recording.resumed, _now()) if recording else ()
-    run = Run(
-        created=str(header["created"]),
-        argv=tuple(cast(list[str], header["argv"])),
-        tool=_tool(),
-        environment=cast(dict[str, Json], header["environment"]),
-        resumed=resumed,
-        findings=recording.findings if recording else (),
-    )
-    ceilings = assemble(device, config, plan, states, run)
+def _measure(device: Device, config: SweepConfig, plan: Plan, record: _Record, progress: Progress) -> Written:
+    journal = record.journal
     target = journal.path.with_name(journal.path.name.removesuffix(SUFFIX) + ".json")
-    save(ceilings, target)
+    sweep = Sweep(device, plan, config, journal, progress)
+    if record.earlier:
+        sweep.reuse(record.earlier.visits)
+    with _keeping(journal):
+        states = sweep.run()
+    _refuse_nothing(states, journal)
+    with _keeping(journal):
+        ceilings = assemble(device, config, plan, states, _provenance(record))
+        save(ceilings, target)
     journal.remove()
     return Written(ceilings, target)
 
 
+def _provenance(record: _Record) -> Run:
+    header = record.header
+    return Run(
+        created=str(header["created"]),
+        argv=tuple(cast(list[str], header["argv"])),
+        tool=_tool(),
+        environment=cast(dict[str, Json], header["environment"]),
+        resumed=record.resumed,
+        findings=record.earlier.findings if record.earlier else (),
+    )
+
+
+def _refuse_nothing(states: Sequence[PointState], journal: Journal) -> None:
+    """A sweep in which every point failed has no ceilings to write and nothing to resume."""
+    if any(state.samples for state in states):
+        return
+    journal.remove()
+    first = states[0]
+    raise MeasurementError(
+        f"None of the {len(states)} points could be measured. The first, {first.planned.id}: {first.reason} "
+        "`ert kernels --verify` and `ert doctor` look closer."
+    )
+
+
 @contextmanager
-def _device(device_id: str, options: Options) -> Iterator[Device]:
-    device = open_device(device_id, options)
+def _device(request: Request) -> Iterator[Device]:
+    device = open_device(request.device_id, request.options)
     try:
         yield device
     finally:
@@ -106,8 +143,8 @@ def _device(device_id: str, options: Options) -> Iterator[Device]:
 
 
 @contextmanager
-def _interruptible(journal: Journal) -> Iterator[None]:
-    """SIGINT and SIGTERM end the sweep between two samples, with everything measured on disk."""
+def _keeping(journal: Journal) -> Iterator[None]:
+    """SIGINT and SIGTERM become Interrupted; whatever ends the run, everything measured is on disk and the error says how to go on."""
 
     def stop(number: int, _frame: FrameType | None) -> None:
         raise Interrupted(number, journal.path)
@@ -115,6 +152,8 @@ def _interruptible(journal: Journal) -> Iterator[None]:
     before = {number: signal.signal(number, stop) for number in (signal.SIGINT, signal.SIGTERM)}
     try:
         yield
+    except ErtError as error:
+        raise type(error)(f"{error} What was measured is kept: go on with --resume {journal.path} and the same options.") from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
@@ -138,15 +177,15 @@ def _now() -> str:
     return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _header(device: Device, config: SweepConfig, argv: Sequence[str], created: str) -> dict[str, Json]:
+def _header(device: Device, request: Request, created: str) -> dict[str, Json]:
     facts = device.facts()
     return {
         "created": created,
-        "argv": list(argv),
+        "argv": list(request.argv),
         "tool": {"name": "ert", "version": __version__},
         "device": {key: facts.get(key) for key in _SAME_DEVICE},
-        "config": config.to_json(),
-        "kernels": {kernel.name: kernel.sha256 for kernel in load_kernels("cuda" if device.kind == "cuda" else "cpu").values()},
+        "config": request.config.to_json(),
+        "kernels": dict(source_hashes("cuda" if device.kind == "cuda" else "cpu")),
         "environment": environment(),
     }
 
@@ -155,16 +194,17 @@ def _check_same(path: Path, old: Mapping[str, Json], new: Mapping[str, Json]) ->
     """Samples of another device, sweep or kernel are never mixed in."""
     for part in ("device", "kernels"):
         before, now = cast(dict[str, Json], old.get(part) or {}), cast(dict[str, Json], new[part])
-        differing = [key for key in now if before.get(key) != now[key]]
+        differing = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
         if differing:
             key = differing[0]
             raise ConfigError(
-                f"--resume {path}: its {part} differs: {key} was {before.get(key)!r}, here it is {now[key]!r}. Start a new sweep."
+                f"--resume {path}: its {part} differs: {key} was {before.get(key)!r}, here it is {now.get(key)!r}. Start a new sweep."
             )
     before_hash = cast(dict[str, Json], old.get("config") or {}).get("sha256")
     if before_hash != cast(dict[str, Json], new["config"])["sha256"]:
         raise ConfigError(
-            f"--resume {path}: it was started with another configuration. Give the same --config, --precision and --level, or start a new sweep."
+            f"--resume {path}: it was started with another configuration. "
+            "Give the same --config, --precision and --level, or start a new sweep."
         )
 
 

@@ -9,10 +9,10 @@ import click
 
 from ert.ceilings import Ceilings, ceilings_to_json
 from ert.cli.output import json_option, stdout_console, write_json
-from ert.config import SweepConfig, load_config, restrict
+from ert.config import load_config, restrict
 from ert.devices import Options, canonical_id, choose_device
 from ert.progress import StderrProgress
-from ert.runner import Interrupted, Written, resume_sweep, run_sweep
+from ert.runner import Interrupted, Request, Written, resume_sweep, run_sweep
 from ert.tables import ceilings_report
 
 
@@ -58,7 +58,7 @@ def sweep(
     Writes DIR/<device>/<UTC time>.json and a picture beside it, and prints the table of ceilings.
     """
     resolved = restrict(load_config(config), precisions=precisions, levels=levels)
-    written = _run(_device_id(device), resolved, out, resume, Options(threads=threads))
+    written = _run(Request(_device_id(device), resolved, Options(threads=threads), sys.argv), out, resume)
     _say(f"wrote {written.path}")
     if not no_plot:
         _draw(written)
@@ -81,12 +81,10 @@ def _device_id(asked: str | None) -> str:
     return chosen.id
 
 
-def _run(device_id: str, config: SweepConfig, out: Path, resume: Path | None, options: Options) -> Written:
-    progress = StderrProgress(f"sweep {config.name} on {device_id}")
+def _run(request: Request, out: Path, resume: Path | None) -> Written:
+    progress = StderrProgress(f"sweep {request.config.name} on {request.device_id}")
     try:
-        if resume:
-            return resume_sweep(resume, config, device_id, options, sys.argv, progress)
-        return run_sweep(device_id, config, out, options, sys.argv, progress)
+        return resume_sweep(request, resume, progress) if resume else run_sweep(request, out, progress)
     except Interrupted as stopped:
         progress.finish()
         _say(f"Interrupted. What was measured is kept; go on with: ert sweep --resume {stopped.journal} and the same options.")

@@ -10,7 +10,7 @@ from ert.errors import KernelError
 from ert.kernels import Kernel
 from ert.nvcompile import Compiler, Target, compile_kernel, macros, unmet_requirement
 from ert.precisions import PRECISIONS
-from ert.sass import disassemble, find_differences
+from ert.sass import disassemble, find_differences, hot_loop_counts
 
 # 256-bit loads and stores of global memory came with this compute capability (PTX ISA 8.8, "ld").
 _WIDE_SINCE = 100
@@ -31,10 +31,15 @@ class Variant:
 
 @dataclass(frozen=True, slots=True)
 class VariantCheck:
-    """``differences``: what the code does otherwise than declared, in words; empty if it does the same."""
+    """``differences``: what the code does otherwise than declared, in words; empty if it does the same.
+
+    declared, counted  instructions of each declared class in one trip; empty for a variant that did not compile
+    """
 
     variant: Variant
     differences: tuple[str, ...]
+    declared: Mapping[str, int] = field(default_factory=dict)
+    counted: Mapping[str, int] = field(default_factory=dict)
 
 
 def vector_bytes(architecture: str) -> int:
@@ -79,5 +84,8 @@ def check_variants(variants: Sequence[Variant], target: Target, compiler: Compil
             continue
         element = PRECISIONS[variant.precision].bytes
         facts = variant.kernel.trip_facts(variant.parameters, element_bytes=element, vector_bytes=width)
-        checks.append(VariantCheck(variant, tuple(find_differences(codes[index], facts.instructions, 8 * width))))
+        counted = hot_loop_counts(codes[index], facts.instructions, 8 * width)
+        declared = {word: count for word, count in facts.instructions.items() if word != "chunks"}
+        differences = tuple(find_differences(codes[index], facts.instructions, 8 * width))
+        checks.append(VariantCheck(variant, differences, declared, {word: counted[word] for word in declared}))
     return checks

@@ -1,0 +1,26 @@
+"""The ``ert`` program and its JSON Schemas, as tests of commands use them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+from jsonschema import Draft202012Validator
+
+PROGRAM = str(Path(sys.executable).with_name("ert"))
+
+
+def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, check=False, timeout=300
+    )
+
+
+def check_schema(document: object, name: str) -> None:
+    schema = json.loads(resources.files("ert.schema").joinpath(f"{name}.schema.json").read_text(encoding="utf-8"))
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(document)

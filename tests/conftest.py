@@ -1,0 +1,25 @@
+"""What every test shares: one cache of compiled kernels for the whole run, away from the user's own."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import pytest
+
+
+@pytest.fixture(scope="session", autouse=True)
+def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Before anything asks: ``hostcc`` looks for its cache once per process, and programs started by tests inherit it."""
+    folder = tmp_path_factory.mktemp("kernel-cache")
+    os.environ["ERT_CACHE_DIR"] = str(folder)
+    return folder
+
+
+@pytest.fixture(scope="session", autouse=True)
+def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Locks of devices lie in the temporary folder: a sweep of the person at this machine must not meet those of tests."""
+    folder = tmp_path_factory.mktemp("temporary")
+    os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    return folder

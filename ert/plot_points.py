@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from ert.chart import Series
 from ert.compare import Comparison
@@ -68,8 +69,11 @@ class PlotKernels:
         return tuple(Series(*key, *map(tuple, zip(*sorted(pairs), strict=True))) for key, pairs in ordered)
 
 
-def plot_kernels(comparison: Comparison) -> PlotKernels:
-    """Kernels with FLOPs at a level that has a roof; the longest are named, the rest are counted."""
+def plot_kernels(comparison: Comparison, *, join_names: bool = False) -> PlotKernels:
+    """Kernels with FLOPs at a level that has a roof; the longest are named, the rest are counted.
+
+    Arrows follow the trajectories, or with ``join_names`` all kernels of one name in order.
+    """
     judged = [(index, k, places) for index, k in enumerate(comparison.kernels) if (places := _places(k))]
     whole = sum(k.point.time_s for _, k, _ in judged)
     longest = sorted(range(len(judged)), key=lambda i: -judged[i][1].point.time_s)[:MOST_LABELS]
@@ -79,9 +83,16 @@ def plot_kernels(comparison: Comparison) -> PlotKernels:
         for i, (_, k, places) in enumerate(judged)
     )
     at = {index: i for i, (index, _, _) in enumerate(judged)}
-    steps = [(a, b) for t in comparison.trajectories for a, b in zip(t.kernels, t.kernels[1:], strict=False)]
-    arrows = tuple((at[a], at[b]) for a, b in steps if a in at and b in at)
+    chains = _names(comparison) if join_names else [t.kernels for t in comparison.trajectories]
+    arrows = tuple((at[a], at[b]) for chain in chains for a, b in pairwise(chain) if a in at and b in at)
     return PlotKernels(kernels, arrows, tuple(_captions(comparison, kernels)))
+
+
+def _names(comparison: Comparison) -> list[list[int]]:
+    groups: dict[str, list[int]] = defaultdict(list)
+    for index, k in enumerate(comparison.kernels):
+        groups[k.point.name].append(index)
+    return list(groups.values())
 
 
 def _places(k: Judgement) -> tuple[Place, ...]:

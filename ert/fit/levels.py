@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import zip_longest
 
 import numpy as np
 
@@ -22,6 +23,8 @@ __all__ = ["CapacityFact", "Curve", "Level", "LevelFit", "fit_levels"]
 
 # A level of fewer sizes, or narrower, is believed and marked: the sweep should look closer.
 _SHORT_SIZES, _SHORT_OCTAVES = 6, 0.5
+# Leaving out disturbed rows may cost this share of the sizes.
+_LEAST_SIZES_LEFT = 0.5
 # A level that loses more than this from end to end is marked as declining.
 _DECLINING = 0.05
 
@@ -38,15 +41,19 @@ def fit_levels(curve: Curve, facts: Sequence[CapacityFact] = ()) -> LevelFit:
     """
     check_curve(curve)
     throttled, slow = throttled_rows(curve), slow_rows(curve)
-    used = ~(throttled | slow)
-    if np.unique(curve.working_set_bytes[used]).size < LEAST_SIZES:
-        used = np.ones_like(used)
+    used = _worth_using(curve, ~(throttled | slow))
     levels, warnings = _fit_rows(curve, used)
     if (throttled & ~used).any():
         levels = _with_hidden(curve, throttled, levels)
     levels = [_marked_throttled(level, curve, throttled, used) for level in levels]
     named, naming = name_levels(levels, facts, float(curve.working_set_bytes.max()))
     return LevelFit(tuple(named), (*remarks.about_rows(throttled, slow, used), *warnings, *naming))
+
+
+def _worth_using(curve: Curve, calm: Bools) -> Bools:
+    """The rows in ``calm``, unless too much of the curve would be gone: then all rows, since being disturbed is the usual state."""
+    sizes, left = np.unique(curve.working_set_bytes).size, np.unique(curve.working_set_bytes[calm]).size
+    return calm if left >= max(LEAST_SIZES, _LEAST_SIZES_LEFT * sizes) else np.ones_like(calm)
 
 
 def _fit_rows(curve: Curve, used: Bools) -> tuple[list[Level], list[Finding]]:
@@ -61,8 +68,7 @@ def _fit_rows(curve: Curve, used: Bools) -> tuple[list[Level], list[Finding]]:
     if found:
         found[0] = after_launch(points, found[0])
     found, values = _distinct(points, found)
-    below = [*found[1:], None]
-    levels = [_level(points, p, v, q) for p, v, q in zip(found, values, below, strict=True)]
+    levels = [_level(points, p, v, q) for p, v, q in zip_longest(found, values, found[1:])]
     return levels, remarks.about_curve(points, found)
 
 

@@ -21,7 +21,9 @@ _SIGMA_FLOOR = 0.007
 # normal distribution it lies at 0.4538 sigma.
 _EARLY_SHARE, _EARLY_TO_SIGMA = 0.35, 1 / 0.4538
 _SIDE = 5
-_OUTLIER_SIGMAS = 4.0
+# What is nearer than a level's least step cannot split one, and a few noisy sizes between calm ones are no outliers.
+_OUTLIER_SIGMAS, _LEAST_OUTLIER = 4.0, 0.1
+_AGREEING = 3
 _LEAST_PIECE = 4
 
 
@@ -68,9 +70,24 @@ def _rolling(residual: Floats, share: float, to_sigma: float) -> Floats:
 def outliers(sizes: Sizes, sigma: Floats) -> Bools:
     """(n,) sizes far outside the medians of their left and right neighbours: lone stalls, never a step or a ramp."""
     left, right = side_medians(sizes.log_rate)
-    margin = _OUTLIER_SIGMAS * sigma
-    far: Bools = (sizes.log_rate < np.minimum(left, right) - margin) | (sizes.log_rate > np.maximum(left, right) + margin)
-    return far
+    margin = np.maximum(_OUTLIER_SIGMAS * sigma, _LEAST_OUTLIER)
+    far = (sizes.log_rate < np.minimum(left, right) - margin) | (sizes.log_rate > np.maximum(left, right) + margin)
+    return far & ~_agreeing(sizes.log_rate, far, margin)
+
+
+def _agreeing(log_rate: Floats, far: Bools, margin: Floats) -> Bools:
+    """(n,) members of runs of outliers that agree with each other: something was measured there."""
+    found = np.zeros_like(far)
+    for run in runs(far):
+        if run.size >= _AGREEING and np.ptp(log_rate[run]) < margin[run].min():
+            found[run] = True
+    return found
+
+
+def runs(mask: Bools) -> list[NDArray[np.int64]]:
+    """The indices of each run of True."""
+    true = np.flatnonzero(mask)
+    return [run for run in np.split(true, np.flatnonzero(np.diff(true) > 1) + 1) if run.size]
 
 
 def side_medians(values: Floats) -> tuple[Floats, Floats]:

@@ -21,10 +21,11 @@ _FRAGMENT_STEP = 0.05
 # A level is at least four sizes and half an octave; one of exactly half an octave may show a tenth less between its samples.
 LEAST_SIZES = 4
 LEAST_OCTAVES = 0.4
-# A bump is taken for the exception, instead of the slower stretch before it, only if it is at most a third as wide: what slows
+# A bump is taken for the exception, instead of the slower stretch before it, only if it is at most a quarter as wide: what slows
 # a device down for a while (throttling, a neighbour, pages in conflict) is far commoner than what speeds it up.
-_BUMP_SHARE = 1 / 3
-# Up to this many sizes between two fragments of one plateau are outliers that the outlier test missed.
+_BUMP_SHARE = 1 / 4
+# Up to this many sizes between two fragments of one plateau are outliers that the outlier test missed; as many that come back
+# to a level after a dip are no accident.
 _MOST_BETWEEN = 2
 
 
@@ -131,16 +132,22 @@ def _closest_equal(plateaus: Sequence[Plateau]) -> tuple[int, int] | None:
     """The pair with the smallest step among those that may join."""
     best: tuple[float, tuple[int, int]] | None = None
     for k, left in enumerate(plateaus):
-        between = 0
         for m in range(k + 1, len(plateaus)):
             right = plateaus[m]
             step = abs(step_between(left, right))
             is_fragment = min(left.members.size, right.members.size) < LEAST_SIZES
-            near = between <= _MOST_BETWEEN or (left.is_wide and right.is_wide)
-            if near and step < (_FRAGMENT_STEP if is_fragment else LEAST_STEP) and (best is None or step < best[0]):
+            is_equal = step < (_FRAGMENT_STEP if is_fragment else LEAST_STEP)
+            if is_equal and (best is None or step < best[0]) and _may_join(left, right, plateaus[k + 1 : m]):
                 best = step, (k, m)
-            between += right.members.size
     return best[1] if best else None
+
+
+def _may_join(left: Plateau, right: Plateau, between: Sequence[Plateau]) -> bool:
+    """Neighbours may; so may a level and what comes back to it, unless more than a bump between them is faster."""
+    if sum(p.members.size for p in between) <= _MOST_BETWEEN:
+        return True
+    faster = (p.octaves for p in between if step_between(left, p) < -LEAST_STEP)
+    return left.is_wide and right.members.size >= _MOST_BETWEEN and all(octaves < _BUMP_SHARE * left.octaves for octaves in faster)
 
 
 def without_exceptions(points: WeightedSizes, plateaus: Sequence[Plateau]) -> list[Plateau]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ert.findings import Finding
 from ert.fit.model import Bools
+from ert.fit.noise import runs
 from ert.fit.plateaus import LEAST_OCTAVES, LEAST_SIZES, LEAST_STEP, Plateau, WeightedSizes
 from ert.units import capacity
 
@@ -17,17 +17,18 @@ _DIP_SIZES = 3
 _END_SIZES = 2
 _LAUNCH_LOSS = 0.05
 _FEW_SIZES = 6
+_CALM = "Lock the clocks, raise the power limit, cool the device, or let nothing else run on it."
 
 
 def about_rows(throttled: Bools, slow: Bools, used: Bools) -> list[Finding]:
-    """Rows that were left out, and why; or that had to be used although the device throttled."""
+    """Rows that were left out, and why; or that had to be used although the device was disturbed."""
     found = []
     if (count := int((throttled & ~used).sum())) > 0:
-        message = f"throttled rows: {count} of {used.size} were taken at a lowered clock and are left out."
-        found.append(Finding("throttled_rows", message, float(count), "Lock the clocks, raise the power limit or cool the device."))
+        message = f"throttled rows: {count} of {used.size}, taken at a lowered clock or marked as disturbed, are left out."
+        found.append(Finding("throttled_rows", message, float(count), _CALM))
     if (count := int((throttled & used).sum())) > 0:
-        message = f"throttled rows: {count} of {used.size} were taken at a lowered clock, and without them there is no curve."
-        found.append(Finding("all_throttled", message, float(count), "Lock the clocks, raise the power limit or cool the device."))
+        message = f"throttled rows: {count} of {used.size} were taken at a lowered clock or disturbed; without them there is no curve."
+        found.append(Finding("all_throttled", message, float(count), _CALM))
     if (count := int((slow & ~throttled & ~used).sum())) > 0:
         message = f"slow spell: {count} of {used.size} rows, neighbours in time, are slower than others of their size and are left out."
         found.append(Finding("slow_spell", message, float(count), "See what else ran on the device, and record its clock."))
@@ -70,19 +71,13 @@ def _dips(points: WeightedSizes, level: Plateau) -> list[Finding]:
     below = level.log_rate + level.slope * (octave - level.octave) - points.sizes.log_rate[inside]
     low = (below > LEAST_STEP) & ~np.isin(inside, level.members)
     found = []
-    for run in _runs(low):
+    for run in runs(low):
         if run.size >= _DIP_SIZES:
             depth = float(1 - np.exp(-np.median(below[run])))
             where = f"{capacity(2.0 ** float(octave[run[0]]))} to {capacity(2.0 ** float(octave[run[-1]]))}"
             message = f"dip: {run.size} sizes from {where} are {100 * depth:.0f} % slower than the level around them."
             found.append(Finding("dip", message, depth, "Measure these sizes again, in random order, with the clock recorded."))
     return found
-
-
-def _runs(mask: Bools) -> list[NDArray[np.int64]]:
-    """Indices of each run of True."""
-    true = np.flatnonzero(mask)
-    return [run for run in np.split(true, np.flatnonzero(np.diff(true) > 1) + 1) if run.size]
 
 
 def _short(last: Plateau) -> list[Finding]:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.special import gammaln
 
 from ert.fit.model import Floats
@@ -15,10 +17,10 @@ FALL_PER_OCTAVE = -0.06
 RISE_PER_OCTAVE = 0.03
 # What a piece must gain in log likelihood to be worth its parameters (level, slope, end: about 1.5 ln(n) as in BIC); the slope
 # of a ramp is wide open and costs more. Too many pieces do no harm: neighbours without a step between them are joined later.
-_PLATEAU_COST = 5.0
-_RAMP_COST = 8.5
-# How far the noise of one piece may differ from the local estimate: that of a variance with 6 degrees of freedom.
-_FREEDOM = 6.0
+_PLATEAU_COST = 6.0
+_RAMP_COST = 9.5
+# How far the noise of one piece may differ from the local estimate: that of a variance with 4 degrees of freedom.
+_FREEDOM = 4.0
 _TINY = 1e-12
 
 
@@ -50,7 +52,7 @@ def cut(octave: Floats, log_rate: Floats, weight: Floats) -> list[Segment]:
     pieces = _Pieces(octave, log_rate, weight)
     best, start_of = np.zeros(octave.size + 1), np.zeros(octave.size + 1, dtype=np.int64)
     for stop in range(1, octave.size + 1):
-        total = best[:stop] + pieces.cost[:stop, stop]
+        total = best[:stop] + pieces.cost[_place(0, stop) : _place(stop, stop)]
         start_of[stop] = total.argmin()
         best[stop] = total[start_of[stop]]
     found: list[Segment] = []
@@ -63,44 +65,58 @@ def cut(octave: Floats, log_rate: Floats, weight: Floats) -> list[Segment]:
 
 
 class _Pieces:
-    """The least-squares line of every piece [i, j) at once: arrays (n + 1, n + 1) from running sums."""
+    """The least-squares line of every piece [i, j), i < j, at once: arrays in the order of ``_place``, from running sums."""
 
     def __init__(self, octave: Floats, log_rate: Floats, weight: Floats) -> None:
         self._shift = float(octave.mean()), float(log_rate.mean())
         x, y = octave - self._shift[0], log_rate - self._shift[1]
-        total = _between(weight)
+        total = _sums(weight)
         safe = np.maximum(total, _TINY)
-        self._x, self._y = _between(weight * x) / safe, _between(weight * y) / safe
-        sxx = np.maximum(_between(weight * x * x) - total * self._x**2, _TINY)
-        sxy = _between(weight * x * y) - total * self._x * self._y
-        syy = _between(weight * y * y) - total * self._y**2
+        self._x, self._y = _sums(weight * x) / safe, _sums(weight * y) / safe
+        sxx = np.maximum(_sums(weight * x * x) - total * self._x**2, _TINY)
+        sxy = _sums(weight * x * y) - total * self._x * self._y
+        syy = _sums(weight * y * y) - total * self._y**2
         self._free = sxy / sxx
         self._bounded = np.clip(self._free, FALL_PER_OCTAVE, RISE_PER_OCTAVE)
-        counts = _between((weight > 0).astype(np.float64))
+        counts = _sums((weight > 0).astype(np.float64)).astype(np.int64)
         plateau = _misfit(syy - self._bounded * (2 * sxy - self._bounded * sxx), counts) + _PLATEAU_COST
         ramp = _misfit(syy - self._free * sxy, counts) + _RAMP_COST
         self.cost = np.minimum(plateau, ramp)
         self._is_plateau = (plateau <= ramp) & (counts > 0)
 
     def segment(self, i: int, j: int) -> Segment:
-        flat = bool(self._is_plateau[i, j])
-        slope = self._bounded[i, j] if flat else self._free[i, j]
-        return Segment(i, j, flat, float(self._x[i, j]) + self._shift[0], float(self._y[i, j]) + self._shift[1], float(slope))
+        at = _place(i, j)
+        flat = bool(self._is_plateau[at])
+        slope = self._bounded[at] if flat else self._free[at]
+        return Segment(i, j, flat, float(self._x[at]) + self._shift[0], float(self._y[at]) + self._shift[1], float(slope))
 
 
-def _between(values: Floats) -> Floats:
-    """(n + 1, n + 1): the sum of values[i:j] at [i, j]."""
-    sums: Floats = np.concatenate([[0.0], np.cumsum(values)])
-    return sums[None, :] - sums[:, None]
+def _place(i: int, j: int) -> int:
+    """Where the piece [i, j) stands: by end, then by start."""
+    return j * (j - 1) // 2 + i
 
 
-def _misfit(squares: Floats, counts: Floats) -> Floats:
+@lru_cache(maxsize=4)
+def _pairs(n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(i, j) of every piece of n sizes, in the order of ``_place``."""
+    j = np.repeat(np.arange(1, n + 1), np.arange(1, n + 1))
+    i = np.arange(j.size) - j * (j - 1) // 2
+    return i, j
+
+
+def _sums(values: Floats) -> Floats:
+    """The sum of values[i:j] of every piece."""
+    i, j = _pairs(values.size)
+    running: Floats = np.concatenate([[0.0], np.cumsum(values)])
+    return running[j] - running[i]
+
+
+def _misfit(squares: Floats, counts: NDArray[np.int64]) -> Floats:
     """Negative log likelihood of pieces with these weighted squared residuals, up to a constant per size.
 
     The variance of a piece is the local one times an unknown factor with an inverse-gamma prior, integrated out.
     """
-    n = np.arange(counts.shape[0])
+    n = np.arange(counts.max() + 1)
     normalizer = gammaln(_FREEDOM / 2) - gammaln((_FREEDOM + n) / 2) + n / 2 * np.log(_FREEDOM / 2)
-    whole = np.maximum(counts, 0).astype(np.int64)
-    likelihood: Floats = normalizer[whole] + (_FREEDOM + whole) / 2 * np.log1p(np.maximum(squares, 0.0) / _FREEDOM)
+    likelihood: Floats = normalizer[counts] + (_FREEDOM + counts) / 2 * np.log1p(np.maximum(squares, 0.0) / _FREEDOM)
     return likelihood

@@ -115,8 +115,9 @@ def _parse(text: str, where: str) -> dict[str, object]:
 
 def nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
     """ " Did you mean 'fp16'?", or nothing if no known name is near."""
-    near = get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f" Did you mean '{near[0]}'?" if near else ""
+    by_lower_case = {each.lower(): each for each in known}
+    near = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
+    return f" Did you mean '{by_lower_case[near[0]]}'?" if near else ""
 
 
 # More samples or points than this are a slip of the pen that no memory holds; more bytes than this no address reaches.

@@ -162,9 +162,9 @@ class CudaDevice:
             found.append(Finding("device_shared", text, float(others), "measure when the device is free"))
         return [finding for finding in found if finding]
 
-    def is_disturbed(self, sample: Sample) -> bool:
+    def disturbance(self, sample: Sample, task: Task) -> float:
         """Throttling is in the sample itself; nothing else is known to disturb."""
-        return False
+        return 0.0
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         return unmet_requirement(kernel, precision, self._target)

@@ -41,7 +41,8 @@ A100_LIKE = SoftDevice(
         "mem": 80e9,
         "ecc": 1,
     },
-    {"overhead": 2.5e-6, "dram": 1.8e12, "dram_write": 1.75e12, "l2bw": 5.1e12, "l1bw": 19e12, "smembw": 18.9e12}
+    {"lat_l1": 26e-9, "lat_l2": 200e-9, "lat_dram": 480e-9}
+    | {"overhead": 2.5e-6, "dram": 1.8e12, "dram_write": 1.75e12, "l2bw": 5.1e12, "l1bw": 19e12, "smembw": 18.9e12}
     | {"fp64": 9.5e12, "fp32": 19e12, "fp16": 76e12, "bf16": 38e12, "int32": 19e12, "int8": 76e12}
     | {"mma_fp64": 19e12, "mma_tf32": 150e12, "mma_fp16": 300e12, "mma_bf16": 299e12, "mma_int8": 600e12},
 )
@@ -59,7 +60,8 @@ H200_LIKE = SoftDevice(
         "mem": 141e9,
         "ecc": 1,
     },
-    {"overhead": 2e-6, "dram": 4.4e12, "dram_write": 4.3e12, "l2bw": 9.7e12, "l1bw": 32e12, "smembw": 31.5e12}
+    {"lat_l1": 20e-9, "lat_l2": 140e-9, "lat_dram": 450e-9}
+    | {"overhead": 2e-6, "dram": 4.4e12, "dram_write": 4.3e12, "l2bw": 9.7e12, "l1bw": 32e12, "smembw": 31.5e12}
     | {"fp64": 33e12, "fp32": 66e12, "fp16": 130e12, "bf16": 129e12, "int32": 33e12, "int8": 130e12}
     | {"mma_fp64": 60e12, "mma_tf32": 400e12, "mma_fp16": 810e12, "mma_bf16": 800e12, "mma_fp8": 1600e12, "mma_int8": 1590e12},
 )
@@ -77,7 +79,8 @@ RTX4090_LIKE = SoftDevice(
         "mem": 24e9,
     }
     | {"threads_per_sm": 1536, "power_limit": 450},
-    {"overhead": 3e-6, "dram": 0.95e12, "dram_write": 0.93e12, "l2bw": 4.9e12, "l1bw": 40e12, "smembw": 39e12}
+    {"lat_l1": 15e-9, "lat_l2": 110e-9, "lat_dram": 300e-9}
+    | {"overhead": 3e-6, "dram": 0.95e12, "dram_write": 0.93e12, "l2bw": 4.9e12, "l1bw": 40e12, "smembw": 39e12}
     | {"fp64": 1.25e12, "fp32": 80e12, "fp16": 79e12, "bf16": 78e12, "int32": 40e12, "int8": 160e12}
     | {"mma_tf32": 80e12, "mma_fp16": 160e12, "mma_bf16": 159e12, "mma_fp8": 320e12, "mma_int8": 640e12},
 )

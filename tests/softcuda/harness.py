@@ -33,6 +33,7 @@ LARGE_DEVICE = "cc=90,sms=2,mem=1e11,overhead=1e-6"
 COUNTERS = (
     *("fp64", "fp32", "fp16", "bf16", "int32", "int8"),
     *("mma_fp64", "mma_tf32", "mma_fp16", "mma_bf16", "mma_fp8", "mma_int8"),
+    *("lone_fp64", "lone_fp32", "lone_fp16", "lone_bf16"),
     *("loads", "stores", "load_bytes", "store_bytes", "cached_bytes", "shared_bytes"),
 )
 _RESULT_BYTES_PER_THREAD = 2048
@@ -177,7 +178,8 @@ def end_of_large_array(kernel: Kernel, blocks: int, tile_bytes: int) -> NDArray[
         function = driver.module_from_buffer(image_of(kernel, "fp32", target, kernel.defaults())).get_function(entry_name(kernel, "fp32"))
         function.prepare("PPPPPQQ")
         operands, array = driver.to_device(operand_table(kernel, "fp32", seed=3)), driver.mem_alloc(blocks * tile_bytes)
-        function.prepared_call((blocks, 1), (kernel.defaults()["ERT_THREADS"], 1, 1), int(operands), 0, int(array), 0, 0, 1, 1)
+        results = driver.mem_alloc(8 * blocks)
+        function.prepared_call((blocks, 1), (kernel.defaults()["ERT_THREADS"], 1, 1), int(operands), int(results), int(array), 0, 0, 1, 1)
         driver.Context.synchronize()
         end = np.empty(4, np.uint32)
         driver.memcpy_dtoh(end, int(array) + blocks * tile_bytes - end.nbytes)

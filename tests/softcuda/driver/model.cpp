@@ -19,7 +19,10 @@ static double at_rate(const Settings &says, const char *key, double amount) {
 double modelled_s(const Device &device, const Work &work) {
     const Settings &says = device.says;
     double clock = fault("throttle", driver().launches) ? THROTTLED_CLOCK : 1, core_s = 0;
-    for (int i = SOFT_FP64; i <= SOFT_MMA_INT8; i++) core_s = std::max(core_s, at_rate(says, RATES[i], work.counters[i]));
+    for (int i = SOFT_FP64; i <= SOFT_MMA_INT8; i++) {
+        double lone = i <= SOFT_BF16 ? work.counters[SOFT_LONE_FP64 + i] : 0;
+        core_s = std::max(core_s, at_rate(says, RATES[i], work.counters[i] + lone));
+    }
 
     double blocks_per_sm = std::max(1.0, work.blocks / says.number("sms", 2));
     bool blocks_share = work.all_bytes < 1.5 * work.block_bytes;

@@ -4,10 +4,12 @@
 
 enum { SOFT_ABI = 2, SOFT_MAX_PARAMETERS = 24, SOFT_WARP_BYTES = 64, SOFT_WRITE = 1, SOFT_CACHED = 2 };
 
-// What a launch is counted by. FLOPs: one FMA is 2. ``SOFT_CACHED_BYTES`` are the loads that L1 may serve.
+// What a launch is counted by. FLOPs: one FMA is 2; those of lone additions and multiplications are also counted apart, for
+// each takes the place of an FMA. ``SOFT_CACHED_BYTES`` are the loads that L1 may serve.
 enum {
     SOFT_FP64, SOFT_FP32, SOFT_FP16, SOFT_BF16, SOFT_INT32, SOFT_INT8,
     SOFT_MMA_FP64, SOFT_MMA_TF32, SOFT_MMA_FP16, SOFT_MMA_BF16, SOFT_MMA_FP8, SOFT_MMA_INT8,
+    SOFT_LONE_FP64, SOFT_LONE_FP32, SOFT_LONE_FP16, SOFT_LONE_BF16,
     SOFT_LOADS, SOFT_STORES, SOFT_LOAD_BYTES, SOFT_STORE_BYTES, SOFT_CACHED_BYTES, SOFT_SHARED_BYTES, SOFT_COUNTERS
 };
 

@@ -34,16 +34,22 @@ SOFT_UNCOUNTED inline void store_shared(shared_address at, const vector128 &valu
 }
 
 // ---- arithmetic, rounded once as the hardware does
-#define SOFT_OPERATIONS(TYPE, COUNTER, LANES, FMA, ADD, MUL)                                                            \
-    SOFT_UNCOUNTED inline TYPE multiply_add(TYPE x, TYPE y, TYPE z) { soft_count(COUNTER, 2 * LANES); return FMA; }     \
-    SOFT_UNCOUNTED inline TYPE sum(TYPE x, TYPE y) { soft_count(COUNTER, LANES); return ADD; }                          \
-    SOFT_UNCOUNTED inline TYPE product(TYPE x, TYPE y) { soft_count(COUNTER, LANES); return MUL; }
-SOFT_OPERATIONS(fp64, SOFT_FP64, 1, __builtin_fma(x, y, z), x + y, x * y)
-SOFT_OPERATIONS(fp32, SOFT_FP32, 1, __builtin_fmaf(x, y, z), x + y, x * y)
-SOFT_OPERATIONS(fp16, SOFT_FP16, 2, (soft_pairwise<soft_half, fp16>(x, y, z)), (soft_pairwise<soft_half, fp16>(x, soft_half::ones(), y)),
-                (soft_pairwise<soft_half, fp16>(x, y, soft_half::zeros())))
-SOFT_OPERATIONS(bf16, SOFT_BF16, 2, (soft_pairwise<soft_bfloat, bf16>(x, y, z)),
-                (soft_pairwise<soft_bfloat, bf16>(x, soft_bfloat::ones(), y)), (soft_pairwise<soft_bfloat, bf16>(x, y, soft_bfloat::zeros())))
+#define SOFT_OPERATIONS(TYPE, NAME, LANES, FMA, ADD, MUL)                                                              \
+    SOFT_UNCOUNTED inline TYPE multiply_add(TYPE x, TYPE y, TYPE z) { soft_count(SOFT_##NAME, 2 * LANES); return FMA; } \
+    SOFT_UNCOUNTED inline TYPE sum(TYPE x, TYPE y) {                                                                   \
+        soft_count(SOFT_##NAME, LANES), soft_count(SOFT_LONE_##NAME, LANES);                                           \
+        return ADD;                                                                                                    \
+    }                                                                                                                  \
+    SOFT_UNCOUNTED inline TYPE product(TYPE x, TYPE y) {                                                               \
+        soft_count(SOFT_##NAME, LANES), soft_count(SOFT_LONE_##NAME, LANES);                                           \
+        return MUL;                                                                                                    \
+    }
+SOFT_OPERATIONS(fp64, FP64, 1, __builtin_fma(x, y, z), x + y, x * y)
+SOFT_OPERATIONS(fp32, FP32, 1, __builtin_fmaf(x, y, z), x + y, x * y)
+SOFT_OPERATIONS(fp16, FP16, 2, (soft_pairwise<soft_half>(x, y, z)), (soft_pairwise<soft_half>(x, soft_half::ones(), y)),
+                (soft_pairwise<soft_half>(x, y, soft_half::zeros())))
+SOFT_OPERATIONS(bf16, BF16, 2, (soft_pairwise<soft_bfloat>(x, y, z)), (soft_pairwise<soft_bfloat>(x, soft_bfloat::ones(), y)),
+                (soft_pairwise<soft_bfloat>(x, y, soft_bfloat::zeros())))
 
 SOFT_UNCOUNTED inline fp32x2 multiply_add(fp32x2 x, fp32x2 y, fp32x2 z) {
     soft_count(SOFT_FP32, 4);

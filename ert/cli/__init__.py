@@ -12,6 +12,7 @@ from collections.abc import Callable
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from ert import __version__
 from ert.errors import ErtError
@@ -27,8 +28,12 @@ COMMANDS: dict[str, tuple[str, str]] = {
     "validate": ("ert.cli.validate:validate", "Compare measured ceilings with the vendor's sheet and the theoretical peak."),
     "specs": ("ert.cli.specs:specs", "List the spec sheets, their sources and their ridge points."),
     "analyze": ("ert.cli.analyze:analyze", "Place a hand-computed point or a known operation under the roof."),
+    "run": ("ert.cli.run:run", "Measure AXPY, vector add or GEMM and place it on the roof."),
+    "report": ("ert.cli.report:report", "Write an interactive HTML report of ceilings and kernels."),
+    "export": ("ert.cli.export:export", "Write ceilings for another tool."),
     "kernels": ("ert.cli.kernels:kernels", "List the kernels, or verify them against compiled code."),
     "doctor": ("ert.cli.doctor:doctor", "Say what is installed, what is missing and what disturbs the machine."),
+    "completion": ("ert.cli.completion:completion", "Print the completion script of a shell."),
 }
 
 
@@ -48,6 +53,11 @@ class LazyGroup(click.Group):
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        # Not click's own, which would import every command at every press of the key.
+        names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
+        return names + click.Command.shell_complete(self, ctx, incomplete)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:

@@ -23,7 +23,12 @@ def json_option(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def write_json(text: str, path: str) -> None:
-    """JSON text to a file, or to stdout for ``-``."""
+    """What ``--json PATH|-`` asks for."""
+    write_text(text, path)
+
+
+def write_text(text: str, path: str) -> None:
+    """Text to a file, or to stdout for ``-``, with nothing else there."""
     if path == "-":
         click.echo(text, nl=False)
     else:

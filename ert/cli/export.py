@@ -1,0 +1,49 @@
+"""``ert export``: measured ceilings for other tools."""
+
+from __future__ import annotations
+
+import click
+
+from ert.ceilings import ceilings_schema
+from ert.cli.output import write_text
+from ert.exporters import EXPORTERS, Export
+from ert.files import dump_json
+from ert.points.ceilings import load_ceilings
+
+JSON_SCHEMA = "json-schema"
+_FORMATS = "".join(f"\n  {name:12} {e.summary}" for name, e in EXPORTERS.items())
+
+_EPILOG = f"""\b
+Formats:{_FORMATS}
+  {JSON_SCHEMA:12} the JSON Schema of the ceilings file itself; needs no CEILINGS
+
+\b
+Example:
+  ert export results/cpu/20261201T020000Z.json --to kerncraft -o machine.yml
+  ert export --to {JSON_SCHEMA} > ceilings.schema.json
+"""
+
+
+@click.command(epilog=_EPILOG)
+@click.argument("ceilings", type=click.Path(), required=False)
+@click.option("--to", "format_name", required=True, type=click.Choice([*EXPORTERS, JSON_SCHEMA]), help="Format, see below.")
+@click.option("-o", "--output", type=click.Path(allow_dash=True), default="-", show_default=True, help="File to write; - is stdout.")
+def export(ceilings: str | None, format_name: str, output: str) -> None:
+    """Write the ceilings in the file CEILINGS for another tool.
+
+    CEILINGS is a file of ert, or one of another tool that ert reads. What the format cannot hold is named on stderr.
+    """
+    made = _made(ceilings, format_name)
+    write_text(made.text, output)
+    for line in made.left_out:
+        click.echo(f"Left out: {line}.", err=True)
+    if output != "-":
+        click.echo(f"Wrote {output}", err=True)
+
+
+def _made(ceilings: str | None, format_name: str) -> Export:
+    if format_name == JSON_SCHEMA:
+        return Export(dump_json(ceilings_schema()))
+    if ceilings is None:
+        raise click.UsageError("Missing argument 'CEILINGS': the file to export.")
+    return EXPORTERS[format_name].write(load_ceilings(ceilings))

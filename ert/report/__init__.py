@@ -1,0 +1,1 @@
+"""The interactive report: one HTML file that needs nothing else."""

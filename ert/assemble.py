@@ -24,7 +24,7 @@ from ert.roofline import ridge
 from ert.stats import MIN_SAMPLES_FOR_CI95, median_ci95
 from ert.sweep import PointState
 
-DISTURBED = "core shared with another program"
+DISTURBED = "core shared, or cores placed otherwise"
 # A curve needs this many sizes before a level can be read off it.
 _MIN_CURVE_POINTS = 4
 
@@ -60,7 +60,7 @@ class Candidate:
     def rates(self) -> NDArray[np.float64]:
         """byte/s for points that measure a memory level, op/s for the others."""
         work = self.point.bytes if self.point.measures == "bandwidth" else self.point.flops
-        return cast(NDArray[np.float64], work / self.times_s)
+        return work / self.times_s
 
     @property
     def median(self) -> float:
@@ -97,7 +97,7 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
 def to_point(device: Device, state: PointState) -> Point:
     """The row of the file: every sample, those that do not count with the reason."""
     task, samples = state.planned.task, state.samples
-    why = [(*s.throttled, *([DISTURBED] if device.is_disturbed(s) else [])) for s in samples]
+    why = [(*s.throttled, *([DISTURBED] if device.disturbance(s, task) > 0 else [])) for s in samples]
     return replace(
         _absent_point(state.planned, state.reason),
         working_set_bytes=state.working_set_bytes or task.working_set_bytes,
@@ -137,9 +137,9 @@ def to_candidate(device: Device, state: PointState) -> Candidate:
     keep = ~disturbed
     is_disturbed = int(keep.sum()) < MIN_SAMPLES_FOR_CI95
     if is_disturbed:
-        widths = np.array([s.issue_width or 0.0 for s in state.samples])
+        amounts = np.array([device.disturbance(s, state.planned.task) for s in state.samples])
         keep = np.zeros(times.size, dtype=bool)
-        keep[np.argsort(-widths, kind="stable")[: 2 * MIN_SAMPLES_FOR_CI95]] = True
+        keep[np.argsort(amounts, kind="stable")[: 2 * MIN_SAMPLES_FOR_CI95]] = True
     clocks = [s.clock_hz for s, kept in zip(state.samples, keep, strict=True) if kept and s.clock_hz]
     return Candidate(
         to_point(device, state), state.planned.is_curve, times[keep], float(np.median(clocks)) if clocks else None, is_disturbed
@@ -154,8 +154,8 @@ def _fit_curve(device: Device, candidates: Iterable[Candidate]) -> LevelFit:
     best: dict[int, Candidate] = {}
     for candidate in candidates:
         size = candidate.point.working_set_bytes
-        if candidate.is_curve and size and (size not in best or candidate.median > best[size].median):
-            best[size] = candidate
+        if candidate.is_curve and size:
+            best[size] = _best([candidate, best[size]]) if size in best else candidate
     if len(best) < _MIN_CURVE_POINTS:
         return LevelFit(
             (), (Finding("no_curve", f"{len(best)} working sets are too few to find levels on", float(len(best)), "sweep more levels"),)
@@ -200,8 +200,13 @@ def _bandwidth_ceilings(device: Device, fit: LevelFit, candidates: Sequence[Cand
     return [_bandwidth_ceiling(device, levels[level], op, groups[level, op]) for level, op in order]
 
 
+def _best(group: Sequence[Candidate]) -> Candidate:
+    """The fastest candidate. A disturbance only ever makes one too slow, so a disturbed one that is faster still is nearer the truth."""
+    return max(group, key=lambda c: c.median)
+
+
 def _bandwidth_ceiling(device: Device, level: Level, op: str, group: Sequence[Candidate]) -> BandwidthCeiling:
-    best = max(group, key=lambda c: c.median)
+    best = _best(group)
     value, lo, hi = median_ci95(best.rates)
     limit = device.limit(CeilingKey(op, level=level.name), best.clock_hz)
     sizes = [c.point.working_set_bytes for c in group if c.point.working_set_bytes]
@@ -235,7 +240,7 @@ def _compute_ceilings(device: Device, candidates: Sequence[Candidate]) -> list[C
 
 def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[Candidate]) -> ComputeCeiling:
     precision, path, op = key
-    best = max(group, key=lambda c: c.median)
+    best = _best(group)
     value, lo, hi = median_ci95(best.rates)
     limit = device.limit(CeilingKey(op, precision=precision, path=path), best.clock_hz)
     return ComputeCeiling(
@@ -263,7 +268,8 @@ def _roofs(
     """Every level under every compute roof, with the corner where a mixed sweep shows it."""
     levels = [b for b in bandwidth if isinstance(b, BandwidthCeiling)]
     peaks = [c for c in compute if isinstance(c, ComputeCeiling) and c.roof]
-    corners, findings = fit_corners([(c.point, c.times_s) for c in candidates if c.point.measures == "mixed"], levels, peaks)
+    mixed = [(c.point, c.times_s) for c in candidates if c.point.measures == "mixed" and not c.is_disturbed]
+    corners, findings = fit_corners(mixed, levels, peaks)
     roofs = tuple(
         Roof(b.level, c.precision, c.path, ridge(b.value, c.value), corners.get((b.level, c.precision, c.path)))
         for b in levels

@@ -194,7 +194,7 @@ def level_sizes(level: LevelFacts, every: Sequence[LevelFacts], config: SweepCon
     if level.capacity_bytes is None:
         return []
     high = level.capacity_bytes * CAPACITY_SHARE
-    low = above * ABOVE_FACTOR if above else high / 8
+    low = above * ABOVE_FACTOR if above else high / 4
     if low >= high:
         # A level hardly bigger than the one above: the middle between both sizes is as good as it gets.
         return [round(math.sqrt((above or low) * level.capacity_bytes))]

@@ -84,14 +84,15 @@ def update(given: Inputs) -> Expected:
 
 
 def mixed(given: Inputs) -> Expected:
-    """``flops`` operations on each element: x = x * a + b, and one x = x * a before them where the count is odd."""
-    wide = _wide(given.arrays[0])
-    a, b = (np.resize(_wide(v), wide.shape) for v in given.operands[:2])
-    x = wide * a if given.flops % 2 else wide
+    """``flops`` operations on each element, all as x = x * a + b; where the count is odd, one more of these on every other vector."""
+    narrow = given.arrays[0].dtype
+    a, b = (_wide(operand) for operand in given.operands[:2])
+    x = _wide(given.arrays[0]).reshape(-1, a.size).copy()
+    if given.flops % 2:
+        x[::2] = x[::2] * a + b
     for _ in range(given.flops // 2):
         x = x * a + b
-    narrow = given.arrays[0].dtype
-    return Expected([x.astype(narrow)], None, _tolerance(narrow))
+    return Expected([x.ravel().astype(narrow)], None, _tolerance(narrow))
 
 
 def fma(given: Inputs) -> Expected:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -23,11 +23,12 @@ from ert.measure import calibrate, visit
 from ert.plan import Plan, PlannedPoint
 from ert.stopping import SampleSet, why_stop
 
-
 # A first visit must not wait: on a machine that is never quiet every point still gets its samples.
 _FIRST_PATIENCE_S = 0.002
 # Quiet spells come and go within tens of milliseconds; a visit that waits longer only keeps the others from being seen.
-_LAST_PATIENCE_S = 0.1
+_LAST_PATIENCE_S = 0.02
+# A candidate whose best sample is this far below the median of another one will not become the ceiling.
+_HOPELESS_SHARE = 0.9
 
 
 class Progress(Protocol):
@@ -57,9 +58,27 @@ class PointState:
             self.working_set_bytes, self.flops, self.bytes, self.repeats = found.working_set_bytes, found.flops, found.bytes, found.repeats
             self.samples.extend(found.samples)
 
+    @property
+    def work(self) -> float:
+        """What a sample does: bytes for points of a memory level, operations for the others."""
+        per_repeat = self.bytes if self.planned.task.kernel.measures == "bandwidth" else self.flops
+        return per_repeat * self.repeats
+
+    @property
+    def group(self) -> tuple[str | int | None, ...]:
+        """Points of one group are candidates for the same number; a mixed point stands for itself."""
+        task = self.planned.task
+        kernel = task.kernel
+        if kernel.measures == "mixed":
+            return (self.planned.id,)
+        size = task.working_set_bytes if self.planned.is_curve else None
+        return (kernel.measures, kernel.op, kernel.path, task.precision, task.level, size)
+
     def sample_set(self, device: Device) -> SampleSet:
         times = np.array([sample.time_s for sample in self.samples])
-        return SampleSet(times, np.array([bool(sample.throttled) or device.is_disturbed(sample) for sample in self.samples], dtype=bool))
+        return SampleSet(
+            times, np.array([bool(s.throttled) or device.disturbance(s, self.planned.task) > 0 for s in self.samples], dtype=bool)
+        )
 
 
 class Sweep:
@@ -83,13 +102,37 @@ class Sweep:
         self._device.make_ready([state.planned.task for state in self.states.values()])
         self._start_s = time.monotonic()
         for round_number in range(self._config.sampling.max_samples):
-            todo = [state for state in self.states.values() if not self._is_done(state)]
+            todo = self._todo()
             if not todo or (round_number and self._is_time_up()):
                 break
             random.Random(f"{self._config.sampling.seed}/{round_number}").shuffle(todo)
             self._visit_all(todo)
             self._journal.sync()
         return list(self.states.values())
+
+    def _todo(self) -> list[PointState]:
+        """Unfinished points with a chance; while some have too few undisturbed samples for an interval, only those."""
+        best = self._best_rates()
+        unfinished = [s for s in self.states.values() if not self._is_done(s) and not self._is_hopeless(s, best)]
+        wanted = self._config.sampling.min_samples
+        return [state for state in unfinished if state.sample_set(self._device).quiet_s.size < wanted] or unfinished
+
+    def _best_rates(self) -> dict[tuple[str | int | None, ...], float]:
+        """Of each group of candidates for one ceiling, the highest median rate of undisturbed samples."""
+        best: dict[tuple[str | int | None, ...], float] = {}
+        for state in self.states.values():
+            quiet_s = state.sample_set(self._device).quiet_s
+            if quiet_s.size:
+                rate = state.work / float(np.median(quiet_s))
+                best[state.group] = max(rate, best.get(state.group, 0.0))
+        return best
+
+    def _is_hopeless(self, state: PointState, best: Mapping[tuple[str | int | None, ...], float]) -> bool:
+        """Racing (Maron & Moore 1994): time goes to the candidates that can still win."""
+        if not state.samples or state.group not in best:
+            return False
+        fastest = state.work / min(sample.time_s for sample in state.samples)
+        return fastest < _HOPELESS_SHARE * best[state.group]
 
     def _visit_all(self, todo: Sequence[PointState]) -> None:
         for position, state in enumerate(todo):

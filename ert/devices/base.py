@@ -52,12 +52,15 @@ class Sample:
     clock_hz     core clock beside the sample, None if it cannot be known
     issue_width  instructions per cycle of a probe beside the sample (the lower of before and after, the slowest core);
                  it drops when something else runs on the core. None where there is no such probe
+    core_latency_s  one-way latency of a cache line between the cores in use, beside the sample: it tells where a hypervisor
+                 has put them. None for one core, or where it cannot be known
     throttled    reason words of the device while it ran; empty if none
     """
 
     time_s: float
     clock_hz: float | None = None
     issue_width: float | None = None
+    core_latency_s: float | None = None
     memory_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
@@ -123,8 +126,8 @@ class Device(Protocol):
         """Warnings about the device and its surroundings."""
         ...
 
-    def is_disturbed(self, sample: Sample) -> bool:
-        """True if the sample's own probes say that something else slowed the device; such a sample makes no ceiling."""
+    def disturbance(self, sample: Sample, task: Task) -> float:
+        """0 for a sample that may make a ceiling; else how far it is from that, by what its own probes say of the machine."""
         ...
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:

@@ -25,13 +25,15 @@ from ert.devices.cpu_kernel import (
     make_operands,
     why_unsupported,
 )
-from ert.devices.pool import Job, Pool
+from ert.devices.pool import ARRAYS, Job, Pool
 from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.findings import Finding
 from ert.hostcc import cache_folder, compile_source, find_compiler, runtime_source
 from ert.jsontypes import Json
 from ert.kernels import Kernel
+from ert.levels import LEVELS
 from ert.limits import Limit, NoLimit, cpu_limits, why_no_cpu_limits
+from ert.placement import Placements
 from ert.quiet import QuietGate
 
 # Bigger shares are walked in chunks of one huge page per array, so that a sample can be short though a pass is long.
@@ -39,6 +41,15 @@ CHUNK_BYTES = ALIGNMENT_BYTES
 # Passes of up to this size are run once before sampling; a bigger working set is far beyond every cache anyway.
 _WARM_UP_BYTES = 512 * 2**20
 _CALIBRATION_PROBES = 400
+# Arrays start at the same place in a page: then no load meets the low 12 address bits of an unfinished store, which costs the L1 triad
+# up to half its rate on Zen 3 (46 to 80 of 96 byte per cycle at other distances).
+_PAGE_BYTES = 4096
+# Beyond this many times the last cache memory is the bottleneck, and a neighbour on the core no longer shows.
+_LAST_CACHE_REACH = 1.5
+# Rounds of one ping-pong beside a batch of samples: some 10 us.
+_LATENCY_ROUNDS = 50
+# The latency is taken from the first core to this many others.
+_MOST_LATENCIES = 16
 # What the first operands of a timed kernel are, so that the data it walks stay what they are but for the sign: random, finite, no
 # denormals, valid in every element type. A multiply by -1 and an add too small to change a bit are work like any other.
 _PRESERVING: dict[str, tuple[Scale, ...]] = {"update": ("minus one",), "mixed": ("minus one", "tiny"), "triad": ("tiny",)}
@@ -64,7 +75,11 @@ class CpuDevice:
         self._levels = cpu_facts.cache_levels(self.cpus)
         self._operands: dict[tuple[str, tuple[Scale, ...] | None], NDArray[np.uint8]] = {}
         self._results = [aligned(OPERAND_VECTORS * MAX_VECTOR_BYTES) for _ in self.cpus]
+        capacities = {level.name: level.capacity_bytes or 0 for level in self._levels[:-1]}
+        self._last_cache_bytes = max(capacities.values(), default=0)
+        self._private_bytes = max((size for name, size in capacities.items() if LEVELS[name].sharing == "core"), default=0)
         self.gate = QuietGate()
+        self._placements = Placements()
         self._calibrate_gate()
 
     @property
@@ -88,7 +103,8 @@ class CpuDevice:
             "threads": self.threads,
             "cpus": list(self.cpus),
             "caches": [{"level": f.name, "capacity_bytes": f.capacity_bytes, "source": f.source} for f in self._levels[:-1]],
-            "core_to_core_latency_s": self._core_to_core_s(),
+            "core_to_core_latency_s": self._core_to_core(),
+            "placements": self._placement_facts(),
             "issue_width": self.gate.reference,
         }
 
@@ -109,8 +125,19 @@ class CpuDevice:
         _, cache_warning = cache_folder()
         return [cache_warning] if cache_warning else []
 
-    def is_disturbed(self, sample: Sample) -> bool:
-        return sample.issue_width is not None and sample.issue_width < self.gate.threshold
+    def disturbance(self, sample: Sample, task: Task) -> float:
+        """A neighbour on a core slows what stays inside the cores and the last cache; where the cores lie decides about what they share."""
+        size = task.working_set_bytes or 0
+        amount = 0.0
+        if self.needs_quiet_cores(task.kernel, size) and sample.issue_width is not None and sample.issue_width < self.gate.threshold:
+            amount += 1 - sample.issue_width / (self.gate.reference or sample.issue_width)
+        if size > self._private_bytes and sample.core_latency_s is not None and not self._placements.is_chosen(sample.core_latency_s):
+            amount += 1
+        return amount
+
+    def needs_quiet_cores(self, kernel: Kernel, working_set_bytes: int) -> bool:
+        """Only a pure memory kernel that is far beyond the last cache does not care about its cores."""
+        return kernel.measures != "bandwidth" or working_set_bytes <= _LAST_CACHE_REACH * self._last_cache_bytes
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         return why_unsupported(self._compiler, kernel, precision)
@@ -124,7 +151,7 @@ class CpuDevice:
                 self._kernels[variant.key] = loaded
         largest = max((task.working_set_bytes or 0 for task in tasks), default=0)
         for element in {_element(variant) for variant in variants.values() if variant.kernel.levels}:
-            self._arena(element).reserve(largest // self.threads)
+            self._arena(element).reserve(largest // self.threads + ARRAYS * _PAGE_BYTES)
 
     def _try_load(self, variant: Variant) -> LoadedKernel | KernelError:
         try:
@@ -209,12 +236,28 @@ class CpuDevice:
         stamps = self.probe_cores(_CALIBRATION_PROBES)
         self.gate.learn(np.concatenate([stamps["width_before"].ravel(), stamps["width_after"].ravel()]))
 
-    def _core_to_core_s(self) -> list[Json]:
-        """One-way latency of a cache line from the first core to each other one; on one chip or across chips shows here."""
-        others = range(1, min(self.threads, 17))
+    def core_latency_s(self) -> float | None:
+        """One-way latency between the first two cores now, None for a single one."""
+        if self.threads == 1:
+            return None
+        latency_s = self._pool.ping_pong_s(0, 1, _LATENCY_ROUNDS) / 2
+        self._placements.learn([latency_s])
+        return latency_s
+
+    def _core_to_core(self) -> list[Json]:
+        """One-way latency of a cache line from the first core to each other one."""
+        others = range(1, min(self.threads, _MOST_LATENCIES + 1))
         return [
             {"cpus": [self.cpus[0], self.cpus[i]], "latency_s": statistics.median(self._pool.ping_pong_s(0, i) for _ in range(5)) / 2}
             for i in others
+        ]
+
+    def _placement_facts(self) -> list[Json]:
+        """Where the first two cores lay during the run; shared levels are measured in the chosen placement."""
+        chosen = self._placements.chosen()
+        return [
+            {"latency_s": [low, high], "share": share, "chosen": chosen is not None and chosen[0] == low}
+            for low, high, share in self._placements.groups()
         ]
 
 
@@ -231,8 +274,8 @@ class PreparedCpu:
         self.working_set_bytes = device.threads * arrays * self._chunk_bytes * self._chunks if arrays else None
         self.flops_per_repeat = float(loaded.facts.flops * trips * device.threads)
         self.bytes_per_repeat = float(loaded.facts.bytes * trips * device.threads)
-        per_array = self._chunk_bytes * self._chunks
-        self._starts = device.arena_starts(loaded.variant, arrays * per_array) if arrays else [0] * device.threads
+        self._spacing = -(-self._chunk_bytes * self._chunks // _PAGE_BYTES) * _PAGE_BYTES
+        self._starts = device.arena_starts(loaded.variant, arrays * self._spacing) if arrays else [0] * device.threads
         self._operands = device.operands_for(loaded.variant)
 
     def _layout(self, working_set_bytes: int | None, arrays: int) -> tuple[int, int, int]:
@@ -250,7 +293,7 @@ class PreparedCpu:
         return trips * step, share // (trips * step), trips
 
     def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
-        stamps = self._device.run(self._loaded, self._jobs(repeats), count, patience_s)
+        stamps = self._device.run(self._loaded, self._jobs(repeats), count, self._patience_s(patience_s))
         if self._chunks > 1:
             self._next_chunk = (self._next_chunk + repeats * count) % self._chunks
         wanted = repeats * self._trips_per_repeat
@@ -258,7 +301,11 @@ class PreparedCpu:
             raise MeasurementError(
                 f"{self._loaded.variant.label}: ran {stamps['trips'].ravel()[0]} trips instead of {wanted} in a timed sample."
             )
-        return [_to_sample(row) for row in stamps]
+        latency_s = self._device.core_latency_s()
+        return [_to_sample(row, latency_s) for row in stamps]
+
+    def _patience_s(self, patience_s: float) -> float:
+        return patience_s if self._device.needs_quiet_cores(self._loaded.variant.kernel, self.working_set_bytes or 0) else 0.0
 
     def warm_up(self) -> None:
         if self.working_set_bytes is None or self.working_set_bytes <= _WARM_UP_BYTES:
@@ -268,7 +315,7 @@ class PreparedCpu:
         is_chunked = self._chunks > 1
         return [
             Job(
-                arrays=[start + a * self._chunk_bytes * self._chunks for a in range(self._arrays)],
+                arrays=[start + a * self._spacing for a in range(self._arrays)],
                 chunk_bytes=self._chunk_bytes,
                 passes=1 if is_chunked else repeats,
                 operands=self._operands.ctypes.data,
@@ -284,14 +331,15 @@ class PreparedCpu:
         """Nothing to give back: memory and code belong to the device."""
 
 
-def _to_sample(row: NDArray[np.void]) -> Sample:
+def _to_sample(row: NDArray[np.void], core_latency_s: float | None) -> Sample:
     """One sample from the stamps of all threads: first start to last stop, the cores' mean clock, the narrowest core.
 
     Of the clocks before and after, the higher: a disturbance only makes the chain look slow.
     """
     clock_hz = float(np.mean(np.maximum(row["clock_before_hz"], row["clock_after_hz"])))
     width = float(np.min(np.minimum(row["width_before"], row["width_after"])))
-    return Sample(time_s=float(row["stop_s"].max() - row["start_s"].min()), clock_hz=clock_hz, issue_width=width)
+    time_s = float(row["stop_s"].max() - row["start_s"].min())
+    return Sample(time_s=time_s, clock_hz=clock_hz, issue_width=width, core_latency_s=core_latency_s)
 
 
 def _element(variant: Variant) -> str:

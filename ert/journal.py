@@ -64,7 +64,12 @@ class Journal:
         """A new journal; raises ErtError if the file exists already or cannot be written."""
         try:
             path.parent.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise _cannot_write(path.parent, error) from error
+        try:
             journal = cls(path, path.open("x", encoding="utf-8", newline="\n"))
+        except FileExistsError as error:
+            raise ErtError(f"{path}: exists already: another sweep writes there. Wait for it, or choose another --out.") from error
         except OSError as error:
             raise _cannot_write(path, error) from error
         journal.append({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **header})
@@ -114,8 +119,6 @@ class Journal:
 
 
 def _cannot_write(path: Path, error: OSError) -> ErtError:
-    if isinstance(error, FileExistsError):
-        return ErtError(f"{path}: exists already: another sweep writes there. Wait for it, or choose another --out.")
     return ErtError(f"{path}: cannot be written: {error.strerror or error}. Free space there, or choose another folder with --out.")
 
 

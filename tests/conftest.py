@@ -7,6 +7,11 @@ import tempfile
 from pathlib import Path
 
 import pytest
+from hypothesis import settings
+
+# How long an example takes says something of the machine, not of the code.
+settings.register_profile("ert", deadline=None)
+settings.load_profile("ert")
 
 
 @pytest.fixture(scope="session", autouse=True)

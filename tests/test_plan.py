@@ -1,0 +1,178 @@
+"""ert.plan: axes crossed with what a device says of itself."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+
+import pytest
+from fake_device import GIB, KIB, MIB, FakeDevice, Machine
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ert.config import SweepConfig, load_config, restrict
+from ert.devices.base import LevelFacts
+from ert.errors import ConfigError
+from ert.kernels import load_kernels
+from ert.plan import combinations, curve_sizes, largest_working_set, level_sizes, make_plan
+
+DEFAULT = load_config("default")
+KERNELS = load_kernels("cpu")
+
+
+def with_curve(config: SweepConfig, **changes: object) -> SweepConfig:
+    return replace(config, curve=replace(config.curve, **changes))
+
+
+@given(st.integers(1, 2**24), st.integers(1, 2**20), st.integers(1, 12))
+def test_curve_sizes_run_from_end_to_end_in_equal_ratios(smallest, factor, per_octave):
+    largest = smallest * factor
+    sizes = curve_sizes(smallest, largest, per_octave)
+    assert sizes[0] == smallest
+    assert sizes[-1] == largest
+    assert sizes == sorted(sizes)
+    if smallest >= 4096:
+        assert len(set(sizes)) == len(sizes) or factor == 1
+        ratios = [b / a for a, b in itertools.pairwise(sizes)]
+        assert max(ratios) / min(ratios) < 1.001
+
+
+def test_curve_sizes_of_one_octave_by_hand():
+    assert curve_sizes(4096, 16384, 2) == [4096, 5793, 8192, 11585, 16384]
+
+
+def test_every_point_has_an_id_of_its_own_that_says_what_it_measures():
+    plan = make_plan(FakeDevice(), DEFAULT)
+    ids = [point.id for point in plan.points]
+    assert len(ids) == len(set(ids))
+    assert "fma/fp64/registers/chains=10" in ids
+    assert f"mixed/fp32/DRAM/{GIB}/flops=64" in ids
+    assert f"read/fp64/curve/{8 * KIB}/streams=1/prefetch_bytes=0" in ids
+
+
+def test_the_same_question_has_the_same_id_in_every_sweep():
+    whole = {point.id for point in make_plan(FakeDevice(), DEFAULT).points}
+    part = {point.id for point in make_plan(FakeDevice(), restrict(DEFAULT, precisions=["fp64"], levels=["L2"])).points}
+    assert part < whole
+
+
+def test_the_curve_reaches_sixteen_times_the_last_cache_or_the_bytes_asked_for():
+    levels = FakeDevice().levels()
+    assert largest_working_set(levels, DEFAULT) == GIB
+    assert largest_working_set(levels, with_curve(DEFAULT, largest_bytes=MIB)) == 16 * 32 * MIB
+
+
+def test_a_working_set_beyond_memory_is_cut_and_said():
+    machine = Machine(capacities={"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB, "DRAM": 700 * MIB})
+    plan = make_plan(FakeDevice(machine), with_curve(DEFAULT, largest_bytes=10 * 2**40))
+    assert max(point.task.working_set_bytes or 0 for point in plan.points) == 700 * MIB
+    (finding,) = plan.findings
+    assert finding.code == "working_set_cut"
+    assert finding.value == 700 * MIB
+    assert f"{10 * 2**40} bytes, is beyond the memory a sweep may take and was cut to {700 * MIB} bytes" in finding.message
+    assert "largest_bytes" in (finding.remedy or "")
+
+
+def test_memory_too_small_to_leave_the_last_cache_is_said():
+    machine = Machine(capacities={"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB, "DRAM": 128 * MIB})
+    assert "dram_not_reached" in [finding.code for finding in make_plan(FakeDevice(machine), DEFAULT).findings]
+
+
+@pytest.mark.parametrize("memory", [0, 4096])
+def test_no_memory_at_all_is_zero_working_sets(memory):
+    machine = Machine(capacities={"L1": 64 * KIB, "DRAM": memory})
+    with pytest.raises(ConfigError, match=f"0 working sets to measure: .* more than the largest working set, {memory} bytes"):
+        make_plan(FakeDevice(machine), DEFAULT)
+
+
+def test_a_smallest_working_set_that_all_cores_together_take_beyond_memory_is_refused():
+    config = with_curve(DEFAULT, smallest_bytes_per_core=6 * GIB, largest_bytes=7 * GIB)
+    with pytest.raises(ConfigError, match="0 working sets to measure"):
+        make_plan(FakeDevice(), config)
+
+
+def test_working_sets_of_a_level_lie_between_three_times_the_one_above_and_half_its_own_size():
+    every = FakeDevice().levels()
+    for level, above in zip(every[1:-1], every, strict=False):
+        sizes = level_sizes(level, every, DEFAULT, GIB)
+        assert len(sizes) == len(DEFAULT.level_positions)
+        assert all(3 * (above.capacity_bytes or 0) <= size <= (level.capacity_bytes or 0) / 2 for size in sizes)
+
+
+def test_a_level_hardly_bigger_than_the_one_above_is_met_in_the_middle():
+    every = [LevelFacts("L1", 64 * KIB, ""), LevelFacts("L2", 128 * KIB, ""), LevelFacts("DRAM", GIB, "")]
+    (size,) = level_sizes(every[1], every, DEFAULT, GIB)
+    assert 64 * KIB < size < 128 * KIB
+
+
+def test_a_cache_whose_size_nobody_tells_has_no_points_of_its_own():
+    every = [LevelFacts("L1", None, ""), LevelFacts("DRAM", GIB, "")]
+    assert level_sizes(every[0], every, DEFAULT, GIB) == []
+
+
+def test_one_level_asks_for_its_part_of_the_curve_only():
+    plan = make_plan(FakeDevice(), restrict(DEFAULT, levels=["L2"]))
+    curve = [point.task.working_set_bytes or 0 for point in plan.points if point.is_curve]
+    assert min(curve) >= 16 * KIB  # a quarter of L1
+    assert max(curve) <= 4 * MIB  # four times L2
+    assert {point.task.level for point in plan.points} == {"L2", None}
+
+
+def test_what_the_device_cannot_run_is_listed_once_with_the_reason():
+    plan = make_plan(FakeDevice(), DEFAULT)
+    absent = {(point.task.kernel.name, point.task.precision): reason for point, reason in plan.unsupported}
+    assert absent == {
+        ("dot", "bf16"): "the planted machine has no bf16 arithmetic",
+        ("dot", "int8"): "the planted machine has no int8 arithmetic",
+        ("fma", "fp16"): "the planted machine has no fp16 arithmetic",
+    }
+
+
+def test_a_device_that_can_run_nothing_of_what_was_asked_is_refused_with_the_count():
+    only_compute = {"fma": KERNELS["fma"]}
+    config = restrict(DEFAULT, precisions=["fp64"])
+    with pytest.raises(ConfigError, match="0 of 4 points match --precision, --level and this device"):
+        make_plan(FakeDevice(Machine(rates={"fp32": 1e9})), config, only_compute)
+
+
+def test_a_level_this_device_lacks_is_refused_with_those_it_has():
+    with pytest.raises(ConfigError, match="--level shared: this device has L1, L2, L3, DRAM"):
+        make_plan(FakeDevice(), restrict(DEFAULT, levels=["shared"]))
+
+
+@pytest.mark.parametrize(
+    ("values", "said"),
+    [
+        ({"fmaa": {"ERT_CHAINS": (4,)}}, r"\[kernels\]: there is no kernel 'fmaa'. Did you mean 'fma'\?"),
+        ({"fma": {"ERT_CHIANS": (4,)}}, r"\[kernels.fma\] ERT_CHIANS is unknown. Did you mean 'ERT_CHAINS'\?"),
+        ({"fma": {"ERT_CHAINS": (4, 7)}}, r"ERT_CHAINS = 7 is not declared by the kernel. Declared: 4, 8, 10, 12"),
+    ],
+)
+def test_a_kernel_parameter_or_value_that_is_not_there_is_refused(values, said):
+    with pytest.raises(ConfigError, match=said):
+        make_plan(FakeDevice(), replace(DEFAULT, kernel_values=values))
+
+
+def test_a_curve_kernel_that_is_not_there_is_refused():
+    with pytest.raises(ConfigError, match=r"\[curve\] kernels: there is no kernel 'raed'. Did you mean 'read'\?"):
+        make_plan(FakeDevice(), with_curve(DEFAULT, kernels=("raed",)))
+
+
+def test_parameters_of_another_devices_kernels_are_left_alone():
+    make_plan(FakeDevice(), replace(DEFAULT, kernel_values={"wgmma": {"ERT_NOTHING": (1,)}}))
+
+
+def test_non_temporal_stores_are_tried_only_where_they_make_sense():
+    assert [c["ERT_NONTEMPORAL"] for c in combinations(KERNELS["write"], DEFAULT, "L1")] == [0]
+    assert [c["ERT_NONTEMPORAL"] for c in combinations(KERNELS["write"], DEFAULT, "DRAM")] == [0, 1]
+
+
+def test_values_chosen_by_the_sweep_replace_the_declared_ones():
+    config = replace(DEFAULT, kernel_values={"fma": {"ERT_CHAINS": (10,)}})
+    assert combinations(KERNELS["fma"], config, None) == [{"ERT_CHAINS": 10}]
+
+
+def test_bandwidth_is_measured_once_whatever_precisions_are_asked_for():
+    plan = make_plan(FakeDevice(), restrict(DEFAULT, precisions=["fp32"]))
+    assert {p.task.precision for p in plan.points if p.task.kernel.measures == "bandwidth"} == {"fp64"}
+    assert {p.task.precision for p in plan.points if p.task.kernel.measures != "bandwidth"} == {"fp32"}

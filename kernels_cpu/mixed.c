@@ -13,14 +13,14 @@ fp16 = ["__AVX512FP16__", "__ARM_FEATURE_FP16_VECTOR_ARITHMETIC"]
 ERT_FLOPS = { default = 2, values = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], doc = "operations per element, all in multiply-adds; where odd, the last one goes to every other vector" }
 
 [trip]
-array_bytes = "12 * vector_bytes"
-flops = "12 * lanes * ERT_FLOPS"
-bytes_loaded = "12 * vector_bytes"
-bytes_stored = "12 * vector_bytes"
+array_bytes = "8 * vector_bytes"
+flops = "8 * lanes * ERT_FLOPS"
+bytes_loaded = "8 * vector_bytes"
+bytes_stored = "8 * vector_bytes"
 */
 #include "ert.h"
 
-enum { VECTORS = 12, STEPS = ERT_FLOPS / 2, UNROLLED = STEPS < 32 ? STEPS : 32, ROUNDS = UNROLLED ? STEPS / UNROLLED : 0 };
+enum { VECTORS = 8, STEPS = ERT_FLOPS / 2, UNROLLED = STEPS < 32 ? STEPS : 32, ROUNDS = UNROLLED ? STEPS / UNROLLED : 0 };
 
 /* One instruction mix for every ERT_FLOPS: a lone multiply for an odd one would be another kernel, with another peak.
  *

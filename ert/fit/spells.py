@@ -18,6 +18,8 @@ _SPELL_ROWS = 9
 _SPELL_SHARE = 0.4
 _SPELL_SIGMAS = 6.0
 _NEIGHBOUR_ROWS = 15
+# Several passes over the sizes correlate at most as 1/2 with time.
+_ONE_ORDER = 0.9
 # Two drops within this much of each other (in log) are the same one.
 _SAME_DROP = 0.06
 
@@ -39,10 +41,11 @@ def usual_clock(clock_hz: Floats) -> float:
 
 
 def follows_size(curve: Curve) -> bool:
-    """True if the sizes were taken in ascending or descending order, so that time and size cannot be told apart."""
-    size = curve.working_set_bytes if curve.order is None else curve.working_set_bytes[np.argsort(curve.order, kind="stable")]
-    up = np.diff(size)
-    return bool(max(np.mean(up >= 0), np.mean(up <= 0)) >= 0.98)
+    """True if sizes were taken in ascending or descending order, so that time and size cannot be told apart (Spearman's rho)."""
+    n = curve.working_set_bytes.size
+    time = np.arange(n) if curve.order is None else np.argsort(np.argsort(curve.order, kind="stable"))
+    size = np.argsort(np.argsort(curve.working_set_bytes, kind="stable"))
+    return bool(abs(np.corrcoef(time, size)[0, 1]) > _ONE_ORDER)
 
 
 def slow_rows(curve: Curve) -> Bools:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import statistics
 from collections.abc import Sequence
@@ -9,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from itertools import pairwise
 from types import ModuleType
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +18,7 @@ from numpy.typing import NDArray
 from ert.cuda_operands import operand_table
 from ert.devices import Listed, Options
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
-from ert.devices.cuda_driver import in_words, load_driver, reset_primary_context
+from ert.devices.cuda_driver import current_context, in_words, load_driver, pop_contexts_above, reset_primary_context
 from ert.devices.cuda_facts import GpuFacts, levels_of, limit_of, memory_budget_bytes, read_facts
 from ert.devices.cuda_kernel import CudaVariant, Grid, LoadedKernel, cycle_of_lines, lay_out, verify
 from ert.devices.cuda_memory import CudaMemory
@@ -56,7 +58,9 @@ class CudaDevice:
             self.gpu: GpuFacts = read_facts(self._driver, index)
         self._target = choose_target(self.gpu.capability, self._compiler)
         self._vector_bytes = vector_bytes(self._target.architecture)
-        self._context: object = None
+        self._context: Any = None
+        self._context_before = current_context()
+        self._broken: str | None = None
         self._lost: str | None = None
         self._enter()
         self._monitor = Monitor(self.gpu.uuid, self.gpu.pci_bus_id, os.getpid())
@@ -68,29 +72,43 @@ class CudaDevice:
         """Take the primary context and make it current; one that was current before comes back on close."""
         with in_words(self._driver, f"{self.id}: taking the device (in exclusive use by another program?)"):
             self._context = self._driver.Device(self.gpu.index).retain_primary_context()
-            self._context.push()  # type: ignore[attr-defined]
+            self._context.push()
             free_bytes, _ = self._driver.mem_get_info()
         self._budget_bytes = memory_budget_bytes(free_bytes)
         self._memory = CudaMemory(self._driver, self.id, self._budget_bytes, self._seed)
         self._loaded: dict[object, LoadedKernel] = {}
 
     def _leave(self) -> None:
+        """Give back memory, code and context. Events and the like of a failed sample must be gone by now."""
         self._loaded.clear()
         self._memory.close()
+        gc.collect()
         if self._context is not None:
             with suppress(self._driver.Error):
                 self._driver.Context.pop()
+                self._context.detach()
             self._context = None
+        pop_contexts_above(self._context_before)
 
-    def recover(self, error: Exception) -> None:
-        """After an error that sticks to the context: throw the context away and take a new one; else call the device lost."""
+    def fail(self, error: Exception) -> None:
+        """Note a driver error: it may stick to the context, so that the next task gets a fresh one."""
+        self._broken = str(error)
+
+    def _mend(self) -> None:
+        """Throw away a context that failed and take a new one; if that fails, too, the device is lost for this process."""
+        if self._lost:
+            raise DeviceError(self._lost)
+        if self._broken is None:
+            return
+        broken, self._broken = self._broken, None
         self._leave()
         try:
             if not reset_primary_context(self.gpu.index):
-                raise DeviceError(f"{self.id}: cannot be reset")
+                raise DeviceError("it cannot be reset")
             self._enter()
         except DeviceError as failure:
-            self._lost = f"{self.id}: lost after: {error}. {failure}"
+            self._lost = f"{self.id}: lost after an error ({broken}): {failure}. `ert sweep --resume` goes on in a new process."
+            raise DeviceError(self._lost) from failure
 
     # ---- what it says of itself
 
@@ -194,8 +212,7 @@ class CudaDevice:
             return error
 
     def prepare(self, task: Task) -> PreparedCuda:
-        if self._lost:
-            raise DeviceError(self._lost)
+        self._mend()
         if reason := self.unsupported_reason(task.kernel, task.precision):
             raise UnsupportedError(reason)
         variant = self.variant(task)
@@ -205,7 +222,7 @@ class CudaDevice:
         try:
             return PreparedCuda(self, self._load(variant), grid)
         except self._driver.Error as error:
-            self.recover(error)
+            self.fail(error)
             raise DeviceError(f"{self.id}: {variant.label}: {error}") from error
 
     def _load(self, variant: CudaVariant) -> LoadedKernel:
@@ -311,7 +328,7 @@ class PreparedCuda:
 
 
 class _Failing:
-    """Turns a driver error inside ``with`` into a DeviceError, and gives the device a fresh context."""
+    """Turns a driver error inside ``with`` into a DeviceError, and tells the device of it."""
 
     def __init__(self, device: CudaDevice, label: str) -> None:
         self._device, self._label = device, label
@@ -321,7 +338,7 @@ class _Failing:
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
         if isinstance(error, self._device.driver.Error):
-            self._device.recover(error)
+            self._device.fail(error)
             raise DeviceError(f"{self._device.id}: {self._label}: {error}") from error
 
 

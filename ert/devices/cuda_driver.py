@@ -69,5 +69,20 @@ def reset_primary_context(index: int) -> bool:
     return bool(reset(index) == 0)
 
 
+def current_context() -> int | None:
+    """The handle of the context that is current in this thread, None for none."""
+    handle = ctypes.c_void_p()
+    _library().cuCtxGetCurrent(ctypes.byref(handle))
+    return handle.value
+
+
+def pop_contexts_above(handle: int | None) -> None:
+    """Make ``handle`` current again: PyCUDA leaves a primary context on the driver's stack when it lets go of it."""
+    dropped = ctypes.c_void_p()
+    while (now := current_context()) is not None and now != handle:
+        if _library().cuCtxPopCurrent_v2(ctypes.byref(dropped)):
+            return
+
+
 def _library() -> ctypes.CDLL:
     return ctypes.CDLL("libcuda.so.1")

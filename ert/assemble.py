@@ -69,8 +69,8 @@ class Candidate:
 
 def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[PointState], run: Run) -> Ceilings:
     """The ceilings of a finished sweep."""
-    # A point that failed later on is no ceiling either: what its first samples timed is as doubtful as its last.
-    candidates = [to_candidate(device, state) for state in states if state.samples and state.status == "ok"]
+    # Every sample was checked when it was taken: a device lost later on takes none of them back.
+    candidates = [to_candidate(device, state) for state in states if state.samples]
     fit = _fit_curve(device, candidates)
     bandwidth, refused_bandwidth = _publish(_bandwidth_ceilings(device, fit, candidates))
     compute, refused_compute = _publish(_compute_ceilings(device, candidates))

@@ -1,0 +1,174 @@
+"""ert.sweep: every point is visited, in random order, until it converges or the time is up; what fails is a row."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from engine import DEFAULT, QUICK, Silent, sweep_of, with_sampling
+from fake_device import FakeDevice, Machine
+
+import ert.sweep
+from ert.errors import DeviceError, ErtError, KernelError, MeasurementError
+from ert.journal import Visit, read_journal
+
+CONFIG = with_sampling(QUICK, per_visit=4, min_samples=8, max_samples=40)
+
+
+def states_by_id(sweep):
+    return {state.planned.id: state for state in sweep.run()}
+
+
+def test_every_point_is_measured_until_it_has_converged(tmp_path):
+    states = states_by_id(sweep_of(FakeDevice(Machine(noise=0.001)), tmp_path, CONFIG))
+    assert {state.status for state in states.values()} == {"ok"}
+    assert all(len(state.samples) >= 4 for state in states.values())
+    best_read = max((s for s in states.values() if s.planned.task.level == "L1"), key=lambda s: s.work / s.samples[0].time_s)
+    assert len(best_read.samples) >= 8
+
+
+def test_the_journal_holds_every_sample_that_the_result_holds(tmp_path):
+    sweep = sweep_of(FakeDevice(), tmp_path, CONFIG)
+    states = states_by_id(sweep)
+    written: dict[str, list[float]] = {}
+    for visit in read_journal(tmp_path / "x.points.jsonl").visits:
+        written.setdefault(visit.id, []).extend(sample.time_s for sample in visit.samples)
+    assert written == {key: [sample.time_s for sample in state.samples] for key, state in states.items()}
+
+
+def test_visits_are_interleaved_in_an_order_that_only_the_seed_decides(tmp_path):
+    def order(name: str, seed: int) -> list[str]:
+        device = FakeDevice()
+        sweep_of(device, tmp_path, with_sampling(CONFIG, seed=seed), name=name).run()
+        return [f"{task.kernel.name}/{task.precision}/{task.level}/{task.working_set_bytes}/{task.parameters}" for task in device.visits]
+
+    first = order("a", 1)
+    assert order("b", 1) == first
+    assert order("c", 2) != first
+    planned = len(set(first))
+    in_first_round = first[:planned]
+    assert len(set(in_first_round)) == planned  # everything once before anything twice
+    assert in_first_round != sorted(in_first_round)
+
+
+def test_a_slow_spell_touches_some_samples_of_many_points_and_not_all_of_one(tmp_path):
+    device = FakeDevice(Machine(noise=0.02))
+    sweep_of(device, tmp_path, with_sampling(CONFIG, target_relative=1e-6)).run()
+    positions: dict[str, list[int]] = {}
+    for position, task in enumerate(device.visits):
+        positions.setdefault(f"{task.kernel.name}/{task.precision}/{task.level}/{task.working_set_bytes}", []).append(position)
+    spread = max(positions.values(), key=len)
+    assert max(spread) - min(spread) > len(device.visits) / 2
+
+
+def test_a_point_that_fails_is_a_row_with_its_reason_and_the_sweep_goes_on(tmp_path):
+    device = FakeDevice(Machine(refuses={"triad": KernelError("triad: it lies")}))
+    states = states_by_id(sweep_of(device, tmp_path, CONFIG))
+    failed = {key: state for key, state in states.items() if state.status != "ok"}
+    assert failed
+    assert {key.split("/")[0] for key in failed} == {"triad"}
+    assert {(state.status, state.reason, len(state.samples)) for state in failed.values()} == {("error", "triad: it lies", 0)}
+    rows = [visit for visit in read_journal(tmp_path / "x.points.jsonl").visits if visit.status != "ok"]
+    assert {row.id for row in rows} == set(failed)
+    assert len(rows) == len(failed)  # a failed point is not tried again
+
+
+def test_a_lost_sample_ends_its_point_and_no_other(tmp_path):
+    device = FakeDevice(Machine(faults={50: MeasurementError("ran 3 trips instead of 4")}))
+    states = states_by_id(sweep_of(device, tmp_path, CONFIG))
+    assert [state.reason for state in states.values() if state.status == "error"] == ["ran 3 trips instead of 4"]
+
+
+def test_a_device_that_is_lost_makes_rows_of_what_is_left_and_keeps_the_samples_before(tmp_path):
+    faults = {number: DeviceError("the device is gone") for number in range(900, 100000)}
+    states = states_by_id(sweep_of(FakeDevice(Machine(faults=faults)), tmp_path, CONFIG))
+    lost = [state for state in states.values() if state.status == "error"]
+    assert {state.reason for state in lost} == {"the device is gone"}
+    assert any(state.samples for state in lost)
+    assert any(not state.samples for state in lost)
+
+
+def test_an_error_nobody_foresaw_is_not_swallowed(tmp_path):
+    sweep = sweep_of(FakeDevice(Machine(faults={1: ZeroDivisionError()})), tmp_path, CONFIG)
+    with pytest.raises(ZeroDivisionError):
+        sweep.run()
+
+
+def test_a_journal_that_cannot_be_written_ends_the_sweep_with_its_error(tmp_path, monkeypatch):
+    sweep = sweep_of(FakeDevice(), tmp_path, CONFIG)
+
+    def full(visit: Visit) -> None:
+        raise ErtError("x.points.jsonl: cannot be written: No space left on device.")
+
+    monkeypatch.setattr(sweep._journal, "record", full)
+    with pytest.raises(ErtError, match="No space left"):
+        sweep.run()
+
+
+class Hours:
+    """A clock on which every look takes an hour."""
+
+    def __init__(self) -> None:
+        self.now_s = 0.0
+
+    def monotonic(self) -> float:
+        self.now_s += 3600.0
+        return self.now_s
+
+
+def test_when_the_time_is_up_every_point_has_still_been_visited_once(tmp_path, monkeypatch):
+    monkeypatch.setattr(ert.sweep, "time", Hours())
+    states = states_by_id(sweep_of(FakeDevice(Machine(noise=0.1)), tmp_path, with_sampling(CONFIG, target_relative=1e-9)))
+    assert {len(state.samples) for state in states.values()} == {4}
+
+
+def test_disturbed_points_are_sampled_on_until_they_have_enough_quiet_samples(tmp_path):
+    device = FakeDevice(Machine(disturbed_share=0.5))
+    states = states_by_id(sweep_of(device, tmp_path, with_sampling(CONFIG, max_samples=200)))
+    quiet = {key: int(state.sample_set(device).quiet_s.size) for key, state in states.items()}
+    won = [key for key, state in states.items() if key.startswith("mixed")]  # mixed points have no rival to lose against
+    assert all(quiet[key] >= 8 for key in won)
+
+
+def test_a_point_that_never_calms_ends_at_the_most_samples(tmp_path):
+    states = states_by_id(sweep_of(FakeDevice(Machine(disturbed_share=1.0)), tmp_path, CONFIG))
+    assert all(len(state.samples) == 40 for state in states.values())
+
+
+def test_candidates_that_cannot_win_are_not_sampled_on(tmp_path):
+    plan_wide = replace(DEFAULT, sampling=with_sampling(DEFAULT, per_visit=4, min_samples=12, max_samples=100).sampling)
+    states = states_by_id(sweep_of(FakeDevice(), tmp_path, plan_wide))
+    level_reads = [s for s in states.values() if s.planned.task.level == "DRAM" and s.planned.task.kernel.op == "read"]
+    assert len({len(s.samples) for s in level_reads}) == 1  # equals race to the end
+    writes = {s.planned.task.level: s for s in states.values() if s.planned.task.kernel.op == "write"}
+    assert writes["L1"].samples
+
+
+def test_an_earlier_run_is_taken_over_and_only_what_is_missing_is_measured(tmp_path):
+    first = sweep_of(FakeDevice(), tmp_path, CONFIG, name="first")
+    done = states_by_id(first)
+    visits = list(read_journal(tmp_path / "first.points.jsonl").visits)
+    lost = visits[-1].id
+    device = FakeDevice()
+    second = sweep_of(device, tmp_path, CONFIG, name="second")
+    assert second.reuse(visits[:-1]) >= len(done) - 1
+    second.run()
+    assert len(device.visits) <= 2  # the visit that was lost, and another if what it finds needs one
+    assert {f"{task.kernel.name}/{task.precision}" for task in device.visits} <= {"/".join(lost.split("/")[:2])}
+
+
+def test_visits_of_another_plan_and_failed_ones_are_not_taken_over(tmp_path):
+    sweep = sweep_of(FakeDevice(), tmp_path, CONFIG)
+    known = next(iter(sweep.states))
+    assert sweep.reuse([Visit("no/such/point"), Visit(known, "error", "why")]) == 0
+    assert sweep.states[known].status == "ok"
+
+
+def test_progress_runs_from_nothing_to_almost_all_and_names_what_is_measured(tmp_path):
+    sweep = sweep_of(FakeDevice(), tmp_path, CONFIG)
+    sweep.run()
+    progress = sweep._progress
+    assert isinstance(progress, Silent)
+    assert progress.shares[0] == 0.0
+    assert all(0 <= share < 1 for share in progress.shares)
+    assert set(progress.doing[1:]) <= set(sweep.states)

@@ -77,7 +77,7 @@ def cli() -> None:
     \b
     Example:
       ert sweep                 measure the first usable device
-      ert show results/cpu/latest.json
+      ert show results/cpu/20261201T020000Z.json
     """
 
 

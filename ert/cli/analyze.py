@@ -83,9 +83,9 @@ def analyze(ceilings: str, json_path: str | None, **given: Any) -> None:
 
     \b
     Example:
-      ert analyze results/cpu/latest.json --flops 10G --bytes 1GB --time 2ms
-      ert analyze results/cpu/latest.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp16
-      ert analyze results/cpu/latest.json --op conv2d --channels 64 --height 56 --width 56 --filters 64
+      ert analyze results/cpu/20261201T020000Z.json --flops 10G --bytes 1GB --time 2ms
+      ert analyze results/cpu/20261201T020000Z.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp16
+      ert analyze results/cpu/20261201T020000Z.json --op conv2d --channels 64 --height 56 --width 56 --filters 64
     """
     found = _analysis(ceilings, given)
     if json_path:

@@ -37,7 +37,7 @@ def compare(  # noqa: PLR0917  (one parameter an option, all passed by name)
     \b
     Example:
       ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum,... ./app > app.csv
-      ert compare results/cuda0/latest.json app.csv
+      ert compare results/cuda-0/20261201T020000Z.json app.csv
     """
     readings = [read_points(path, format_name, options) for path in points]
     found = compare_readings(load_ceilings(ceilings, options), readings, with_trajectories=not options.per_launch)

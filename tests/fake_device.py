@@ -6,6 +6,7 @@ anything. All randomness is seeded; nothing depends on the machine the tests run
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -201,4 +202,6 @@ def list_devices() -> list[Listed]:
 
 
 def open_device(device_id: str, options: Options) -> FakeDevice:
-    return FakeDevice(Machine(threads=options.threads or 2))
+    """FAKE_SAMPLE_S in the environment makes every visit take that long, so that a test can stop the run in the middle."""
+    sample_s = float(os.environ.get("FAKE_SAMPLE_S", "0"))
+    return FakeDevice(Machine(threads=options.threads or 2, name=os.environ.get("FAKE_NAME", "Planted"), sample_s=sample_s))

@@ -172,6 +172,9 @@ class CudaDevice:
         if self._monitor.missing:
             text = f"clocks, power and throttling are unknown: {self._monitor.missing}"
             found.append(Finding("no_nvml", text, None, "pip install nvidia-ml-py"))
+        reading = self._monitor.read()
+        if not self._monitor.missing and reading.clock_hz is None and not reading.is_idle:
+            found.append(Finding("no_clocks", f"NVML tells no clock of {self.id}: shares of the limits stand at the highest clock"))
         if self._monitor.is_parent:
             found.append(Finding("clocks_of_parent", "NVML knows only the whole GPU of this slice: clocks and power are those of the GPU"))
         others = self._monitor.state().other_processes

@@ -51,6 +51,10 @@ class Reading:
     reasons: int = 0
 
     @property
+    def is_idle(self) -> bool:
+        return bool(self.reasons & _IDLE)
+
+    @property
     def throttled(self) -> tuple[str, ...]:
         return reason_names(self.reasons & THROTTLING)
 

@@ -1,0 +1,247 @@
+"""``ert sweep --device 0`` end to end on soft GPUs: planted ceilings are found, and a fault costs the points it touches, never the file."""
+
+import json
+import subprocess
+import sys
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import pytest
+from softcuda.devices import A100_LIKE, H200_LIKE, RTX4090_LIKE, environment
+
+from ert.ceilings import load
+
+ERT = Path(sys.executable).with_name("ert")
+SMALL = Path(__file__).parent / "data" / "cuda" / "small.toml"
+QUICKLY = ("--config", str(SMALL), "--no-plot")
+FEW = (*QUICKLY, "--precision", "fp32", "--level", "DRAM")
+
+
+def ert(devices, *arguments, visible=None, **options):
+    given = environment(devices, **options) | ({} if visible is None else {"CUDA_VISIBLE_DEVICES": visible})
+    return subprocess.run([ERT, *arguments], env=given, capture_output=True, text=True, check=False, timeout=300)
+
+
+def sweep(devices, folder, *arguments, device="0", expect=0, **options):
+    """The ceilings file of a sweep, as JSON."""
+    done = ert(devices, "sweep", "--device", device, "--out", str(folder), "--json", "-", *arguments, **options)
+    assert done.returncode == expect, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture(scope="module")
+def full_sweep(tmp_path_factory):
+    """Each of the three devices swept once."""
+
+    @cache
+    def of(device):
+        return sweep([device], tmp_path_factory.mktemp("sweep"), *QUICKLY)
+
+    return of
+
+
+THREE = [A100_LIKE, H200_LIKE, RTX4090_LIKE]
+by_name = pytest.mark.parametrize("device", THREE, ids=lambda d: d.name)
+
+
+@by_name
+def test_planted_compute_ceilings_are_found_within_one_percent(full_sweep, device):
+    found = {(c["precision"], c["path"], c["op"]): c["value"] for c in full_sweep(device)["ceilings"]["compute"]}
+    planted = {
+        key: rate
+        for key, rate in device.ceilings.items()
+        if key.removeprefix("mma_") in ("fp64", "fp32", "tf32", "fp16", "bf16", "fp8", "int32", "int8")
+    }
+    for key, rate in planted.items():
+        path, op = ("tensor", "mma") if key.startswith("mma_") else ("vector", "fma")
+        assert found[key.removeprefix("mma_"), path, op] == pytest.approx(rate, rel=0.01), key
+    assert found["fp32", "vector", "add"] == pytest.approx(device.ceilings["fp32"] / 2, rel=0.01)
+
+
+@by_name
+def test_planted_memory_ceilings_are_found_within_one_percent(full_sweep, device):
+    found = {(c["level"], c["op"]): c["value"] for c in full_sweep(device)["ceilings"]["bandwidth"]}
+    assert found["DRAM", "read"] == pytest.approx(device.ceilings["dram"], rel=0.01)
+    assert found["DRAM", "write"] == pytest.approx(device.ceilings["dram_write"], rel=0.01)
+    # Half the bytes of a copy are read, half are written.
+    both = 2 / (1 / device.ceilings["dram"] + 1 / device.ceilings["dram_write"])
+    assert found["DRAM", "copy"] == pytest.approx(both, rel=0.01)
+    assert found["L1", "read"] == pytest.approx(device.ceilings["l1bw"], rel=0.01)
+
+
+@by_name
+def test_l1_ends_where_it_was_planted(full_sweep, device):
+    (l1,) = [c for c in full_sweep(device)["ceilings"]["bandwidth"] if c["level"] == "L1"]
+    planted = device.says["l1"] * device.says["sms"]
+    # The curve has two sizes to an octave, and the planted cache fades out over a quarter of its size.
+    assert planted / 1.5 <= l1["capacity_bytes"] <= planted * 1.5
+
+
+@by_name
+def test_the_launch_overhead_is_the_planted_one(full_sweep, device):
+    assert full_sweep(device)["launch_overhead_s"] == pytest.approx(device.ceilings["overhead"], rel=0.01)
+
+
+@by_name
+def test_nothing_failed_and_what_is_missing_has_a_reason(full_sweep, device):
+    points = full_sweep(device)["points"]
+    assert {p["status"] for p in points} <= {"ok", "unsupported"}
+    assert all(p["reason"] for p in points if p["status"] == "unsupported")
+
+
+@by_name
+def test_clock_and_limit_stand_beside_every_ceiling(full_sweep, device):
+    for ceiling in full_sweep(device)["ceilings"]["compute"]:
+        assert ceiling["clock_hz"] == device.says["clock"] * 1e3
+        assert ceiling["limit"] is None or ceiling["value"] < ceiling["limit"]
+
+
+def test_the_file_is_a_ceilings_file_that_loads(tmp_path):
+    sweep([A100_LIKE], tmp_path, *FEW)
+    (path,) = tmp_path.glob("*/*.json")
+    ceilings = load(path)
+    assert ceilings.device["uuid"] == A100_LIKE.uuid
+    assert ceilings.bandwidth("DRAM").value == pytest.approx(A100_LIKE.ceilings["dram"], rel=0.01)
+
+
+# ---- which device
+
+SECOND = replace(H200_LIKE, uuid="bbbbbbbb-1111-1111-1111-111111111111", pci="0000:b1:00.0")
+
+
+def test_devices_lists_every_gpu_with_its_uuid():
+    listed = ert([A100_LIKE, SECOND], "devices").stdout
+    assert "cuda:0" in listed
+    assert "cuda:1" in listed
+    assert f"GPU-{SECOND.uuid}" in listed
+
+
+@pytest.mark.parametrize("name", ["1", "cuda:1", "GPU-bbbbbbbb"])
+def test_the_second_gpu_is_swept_with_its_own_clock(tmp_path, name):
+    found = sweep([A100_LIKE, SECOND], tmp_path, *FEW, device=name)
+    assert found["device"]["name"] == SECOND.name
+    assert found["ceilings"]["compute"][0]["clock_hz"] == SECOND.says["clock"] * 1e3
+
+
+def test_a_hidden_gpu_moves_the_indices_but_not_the_clocks(tmp_path):
+    found = sweep([A100_LIKE, SECOND], tmp_path, *FEW, visible="1")
+    assert found["device"]["id"] == "cuda:0"
+    assert found["device"]["uuid"] == SECOND.uuid
+    assert found["ceilings"]["compute"][0]["clock_hz"] == SECOND.says["clock"] * 1e3
+
+
+def test_a_mig_slice_is_swept_and_has_no_clocks_of_its_own(tmp_path):
+    says = {**A100_LIKE.says, "sms": 14, "mem": 10e9, "mig": 1}
+    a_slice = replace(A100_LIKE, name="A100-like MIG 1g.10gb", says=says, uuid="cccccccc-0000-0000-0000-000000000000")
+    found = sweep([a_slice], tmp_path, *FEW, device="MIG-cccccccc")
+    assert found["device"]["is_mig"]
+    assert found["device"]["sms"] == 14
+    assert all(clock is None for point in found["points"] for clock in point["clock_hz"])
+    assert "no_clocks" in {w["code"] for w in found["warnings"]}
+
+
+@pytest.mark.parametrize(
+    ("device", "words"),
+    [("2", "there is no such device; 2 can be seen"), ("GPU-dddd", "0 devices match"), ("GPU-", "0 devices match")],
+)
+def test_a_gpu_that_is_not_there_is_refused_in_words(tmp_path, device, words):
+    done = ert([A100_LIKE, SECOND], "sweep", "--device", device, "--out", str(tmp_path))
+    assert done.returncode == 1
+    assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("visible", ["", "-1"])
+def test_hidden_gpus_are_explained(tmp_path, visible):
+    done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), visible=visible)
+    assert done.returncode == 1
+    assert f"CUDA_VISIBLE_DEVICES is '{visible}'" in " ".join(done.stderr.split())
+
+
+# ---- faults
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("failed@40", "unspecified launch failure"),
+        ("illegal@40", "illegal memory access"),
+        ("refused@40", "too many resources requested"),
+    ],
+)
+def test_a_failing_launch_costs_one_point(tmp_path, fault, words):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults=fault)
+    (failed,) = [p for p in found["points"] if p["status"] == "error"]
+    assert words in failed["reason"]
+    assert len([p for p in found["points"] if p["status"] == "ok"]) > 40
+    assert {(c["level"], c["op"]) for c in found["ceilings"]["bandwidth"]} >= {("DRAM", "read"), ("DRAM", "copy")}
+
+
+def test_memory_that_runs_out_costs_the_points_that_wanted_it(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="oom@1-3")
+    assert any(p["status"] == "ok" for p in found["points"])
+    assert all("out of memory" in p["reason"] for p in found["points"] if p["status"] == "error")
+
+
+def test_launches_that_do_nothing_are_never_fast_samples(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="skipped@60-80")
+    for point in found["points"]:
+        for time_s in point["samples_s"]:
+            assert time_s > 1e-3, point["id"]
+    for ceiling in [*found["ceilings"]["bandwidth"], *found["ceilings"]["compute"]]:
+        assert ceiling["value"] <= ceiling["limit"]
+    assert any("run to its end" in (p["reason"] or "") or "are wrong" in (p["reason"] or "") for p in found["points"])
+
+
+def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="lost@800")
+    status = [p["status"] for p in found["points"]]
+    assert status.count("ok") > 5
+    assert status.count("error") > 5
+    assert any("lost after an error" in (p["reason"] or "") for p in found["points"])
+
+
+def test_a_busy_device_is_said_to_be_busy(tmp_path):
+    done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), faults="busy")
+    assert done.returncode == 1
+    assert "exclusive use" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_a_throttling_spell_is_flagged_and_left_out(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle@500-700")
+    flagged = [p for p in found["points"] if p["throttled"]]
+    assert flagged
+    assert {word for p in flagged for words in p["throttled"] for word in words} == {"SwPowerCap"}
+    fma = next(c for c in found["ceilings"]["compute"] if c["op"] == "fma")
+    assert fma["value"] == pytest.approx(A100_LIKE.ceilings["fp32"], rel=0.01)
+
+
+def test_a_device_that_always_throttles_keeps_its_ceilings_with_a_flag(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle")
+    fma = next(c for c in found["ceilings"]["compute"] if c["op"] == "fma")
+    assert fma["value"] == pytest.approx(0.6 * A100_LIKE.ceilings["fp32"], rel=0.01)
+    assert fma["flags"]
+    assert fma["clock_hz"] == pytest.approx(0.6 * A100_LIKE.says["clock"] * 1e3, rel=0.01)
+
+
+@pytest.mark.parametrize(("nvml", "code"), [("absent", "no_nvml"), ("unsupported", "no_clocks"), ("forbidden", "no_nvml")])
+def test_without_nvml_everything_works_and_says_what_is_missing(tmp_path, nvml, code):
+    found = sweep([A100_LIKE], tmp_path, *FEW, nvml=nvml)
+    assert code in {w["code"] for w in found["warnings"]}
+    assert {c["op"] for c in found["ceilings"]["bandwidth"]} == {"read", "write", "copy", "triad", "update"}
+    assert all(clock is None for point in found["points"] for clock in point["clock_hz"])
+
+
+def test_another_program_on_the_device_is_a_warning(tmp_path):
+    shared = replace(A100_LIKE, says={**A100_LIKE.says, "others": 2})
+    found = sweep([shared], tmp_path, *FEW)
+    (warning,) = [w for w in found["warnings"] if w["code"] == "device_shared"]
+    assert warning["value"] == 2
+
+
+def test_little_free_memory_is_said_before_the_sweep(tmp_path):
+    crowded = replace(A100_LIKE, says={**A100_LIKE.says, "mem_of_others": 79.6e9})
+    found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")
+    assert "dram_not_reached" in {w["code"] for w in found["warnings"]}
+    assert not [c for c in found["ceilings"]["bandwidth"] if c["level"] == "DRAM"]

@@ -305,6 +305,7 @@ class PreparedCpu:
         return [_to_sample(row, latency_s) for row in stamps]
 
     def _patience_s(self, patience_s: float) -> float:
+        """Quiet moments are scarce: who does not need them does not wait for them."""
         return patience_s if self._device.needs_quiet_cores(self._loaded.variant.kernel, self.working_set_bytes or 0) else 0.0
 
     def warm_up(self) -> None:

@@ -23,10 +23,13 @@ class Placements:
 
     def __init__(self) -> None:
         self._steps: Counter[int] = Counter()
+        self._chosen: tuple[float, float] | None = None
 
     def learn(self, latencies_s: Iterable[float]) -> None:
         """Take in one-way latencies, s."""
         self._steps.update(_step(latency_s) for latency_s in latencies_s if latency_s > 0)
+        seen = [group for group in self.groups() if group[2] >= _LEAST_GROUP_SHARE]
+        self._chosen = seen[-1][:2] if seen else None
 
     def groups(self) -> list[tuple[float, float, float]]:
         """(lowest, highest latency, share of the samples) of each group, near to far."""
@@ -43,13 +46,11 @@ class Placements:
     def chosen(self) -> tuple[float, float] | None:
         """The latencies, s, of the placement that ceilings of shared levels are taken from: the cores farthest apart, since they
         share the least, that was seen often enough. None if no latency was seen."""
-        seen = [group for group in self.groups() if group[2] >= _LEAST_GROUP_SHARE]
-        return seen[-1][:2] if seen else None
+        return self._chosen
 
     def is_chosen(self, latency_s: float) -> bool:
         """True for a sample of the chosen placement, or while none is known."""
-        chosen = self.chosen()
-        return chosen is None or chosen[0] <= latency_s < chosen[1]
+        return self._chosen is None or self._chosen[0] <= latency_s < self._chosen[1]
 
 
 def _step(latency_s: float) -> int:

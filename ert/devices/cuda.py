@@ -214,7 +214,8 @@ class CudaDevice:
         except KernelError as error:
             return error
 
-    def prepare(self, task: Task) -> PreparedCuda:
+    def prepare(self, task: Task, *, zeros: bool = False) -> PreparedCuda:
+        """``zeros``: operands that draw less power than any real data, for the diagnostic figure beside the honest one."""
         self._mend()
         if reason := self.unsupported_reason(task.kernel, task.precision):
             raise UnsupportedError(reason)
@@ -223,7 +224,7 @@ class CudaDevice:
         if variant.threads * variant.blocks_per_sm > self.gpu.threads_per_sm:
             raise UnsupportedError(f"{variant.label}: more threads than the {self.gpu.threads_per_sm} an SM holds")
         try:
-            return PreparedCuda(self, self._load(variant), grid)
+            return PreparedCuda(self, self._load(variant), grid, zeros=zeros)
         except self._driver.Error as error:
             self.fail(error)
             raise DeviceError(f"{self.id}: {variant.label}: {error}") from error
@@ -240,10 +241,10 @@ class CudaDevice:
             self._loaded[variant.key] = loaded
         return self._loaded[variant.key]
 
-    def operands(self, variant: CudaVariant) -> int:
-        """The address of a kernel's operands; those of one operation and precision are shared."""
-        name = f"{variant.kernel.name}/{variant.precision}"
-        return self._memory.put(name, operand_table(variant.kernel, variant.precision, self._seed))
+    def operands(self, variant: CudaVariant, *, zeros: bool = False) -> int:
+        """The address of a kernel's operands, made once for a kernel and precision."""
+        name = f"{variant.kernel.name}/{variant.precision}/{'zeros' if zeros else 'random'}"
+        return self._memory.put(name, operand_table(variant.kernel, variant.precision, self._seed, zeros=zeros))
 
     def launch_overhead_s(self) -> float | None:
         kernel = load_kernels("cuda")["empty"]
@@ -265,14 +266,17 @@ class CudaDevice:
 class PreparedCuda:
     """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
 
-    def __init__(self, device: CudaDevice, loaded: LoadedKernel, grid: Grid) -> None:
+    # Some 500 times what starting a kernel costs, and far above the half microsecond that events resolve.
+    least_time_s = 1e-3
+
+    def __init__(self, device: CudaDevice, loaded: LoadedKernel, grid: Grid, *, zeros: bool = False) -> None:
         self._device, self._loaded, self._grid = device, loaded, grid
         variant, facts = loaded.variant, loaded.variant.facts
         threads = grid.blocks * variant.threads
         self.working_set_bytes = grid.working_set_bytes
         self.flops_per_repeat = float(facts.flops * grid.trips * threads)
         self.bytes_per_repeat = float(facts.bytes * grid.trips * threads)
-        self._operands = device.operands(variant)
+        self._operands = device.operands(variant, zeros=zeros)
         self._results = device.memory.results(max(threads * variant.result_bytes_per_thread, _RECEIPT_BYTES))
         self._arrays = self._place_arrays()
 

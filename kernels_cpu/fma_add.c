@@ -4,6 +4,10 @@ measures = "compute"
 op = "fma+add"
 precisions = ["fp64", "fp32"]
 
+[requires]
+fp64 = ["__FMA__", "__ARM_FEATURE_FMA"]
+fp32 = ["__FMA__", "__ARM_FEATURE_FMA"]
+
 [parameters]
 ERT_FMA_CHAINS = { default = 9, values = [9], doc = "independent chains of x = x * a + a" }
 ERT_ADD_CHAINS = { default = 6, values = [6], doc = "independent chains of y = y + a" }

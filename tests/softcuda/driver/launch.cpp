@@ -1,5 +1,6 @@
 #include "launch.h"
 #include <cstdio>
+#include <algorithm>
 #include <cstring>
 #include <tuple>
 #include "faults.h"
@@ -114,6 +115,13 @@ void forget_launches(const Function *function) {
     for (auto it = known.begin(); it != known.end();) it = std::get<0>(it->first) == function ? known.erase(it) : std::next(it);
 }
 
+// A lone thread chases through its array: one repeat after the other meets new lines, until it has seen them all.
+static double chased_bytes(Launch &launch, double of_one_repeat) {
+    CUdeviceptr array = ((const CUdeviceptr *)launch.parameters.data())[2];
+    double seen = of_one_repeat * (double)*launch.last_parameter(1);
+    return is_inside(array, 1) ? std::min(seen, (double)(--driver().allocations.upper_bound(array))->second.bytes) : seen;
+}
+
 static Work estimated(Launch &launch) {
     std::string but_repeats(launch.parameters.data(), launch.parameters.size() - 8);
     Key key = {launch.function, launch.grid.count(), launch.block.count(), launch.dynamic_bytes, but_repeats};
@@ -122,6 +130,7 @@ static Work estimated(Launch &launch) {
     Work work = combine(found->second.fixed, 1, found->second.per_repeat, (double)*launch.last_parameter(1));
     work.block_bytes = found->second.footprint.block_bytes;
     work.all_bytes = found->second.footprint.all_bytes;
+    if (work.threads == 1) work.block_bytes = work.all_bytes = chased_bytes(launch, work.all_bytes);
     return work;
 }
 

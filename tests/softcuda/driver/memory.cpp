@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 #include "faults.h"
+#include "model.h"
 #include "state.h"
 
 // Larger allocations are not filled: pages that nobody touches then cost nothing, and a 16 GiB array fits anywhere.
@@ -72,7 +73,11 @@ static CUresult copy(void *to, bool to_device, const void *from, bool from_devic
     RETURN_UNLESS_READY;
     if (to_device && !is_inside((CUdeviceptr)to, bytes)) return INVALID_VALUE;
     if (from_device && !is_inside((CUdeviceptr)from, bytes)) return INVALID_VALUE;
-    if (to_device && from_device && bytes > COPY_LIMIT && current_device()->is_modelled()) return OK;
+    Device *device = current_device();
+    if (to_device && from_device && device->is_modelled()) {
+        device->virtual_clock_s += modelled_copy_s(*device, (double)bytes);
+        if (bytes > COPY_LIMIT) return OK;
+    }
     memmove(to, from, bytes);
     return OK;
 }

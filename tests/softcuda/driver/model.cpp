@@ -16,6 +16,13 @@ static double at_rate(const Settings &says, const char *key, double amount) {
     return says.has(key) ? amount / says.number(key) : 0;
 }
 
+static const char *write_key(const Settings &says) { return says.has("dram_write") ? "dram_write" : "dram"; }
+
+double modelled_copy_s(const Device &device, double bytes) {
+    const Settings &says = device.says;
+    return says.number("overhead") + at_rate(says, "dram", bytes) + at_rate(says, write_key(says), bytes);
+}
+
 double modelled_s(const Device &device, const Work &work) {
     const Settings &says = device.says;
     double clock = fault("throttle", driver().launches) ? THROTTLED_CLOCK : 1, core_s = 0;
@@ -33,7 +40,7 @@ double modelled_s(const Device &device, const Work &work) {
     core_s = std::max(core_s, at_rate(says, "l1bw", cached));
     core_s = std::max(core_s, at_rate(says, "l2bw", l2_loads + stores));
     core_s = std::max(core_s, at_rate(says, "smembw", work.counters[SOFT_SHARED_BYTES]));
-    double dram_s = at_rate(says, "dram", l2_loads * past_l2) + at_rate(says, says.has("dram_write") ? "dram_write" : "dram", stores * past_l2);
+    double dram_s = at_rate(says, "dram", l2_loads * past_l2) + at_rate(says, write_key(says), stores * past_l2);
     if (work.threads == 1) {
         double latency_s = says.number("lat_l1") + (says.number("lat_l2") - says.number("lat_l1")) * past_l1;
         latency_s += (says.number("lat_dram") - latency_s) * past_l2;

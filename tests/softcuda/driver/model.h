@@ -12,3 +12,6 @@ struct Work {
 // Ceilings a device's settings may plant: fp64 .. int8, mma_fp64 .. mma_int8 (FLOP/s), dram, dram_write, l2bw, l1bw, smembw
 // (byte/s), lat_l1, lat_l2, lat_dram (s per dependent load of a lone thread), overhead (s per launch), l1, l2 (capacities, byte).
 double modelled_s(const Device &device, const Work &work);
+
+// A copy inside the device, which reads and writes DRAM.
+double modelled_copy_s(const Device &device, double bytes);

@@ -23,13 +23,13 @@ ADVISED = 5
 # Narrower than this, the table of kernels leaves columns out: numbers that are cut off help nobody.
 ROOMY_WIDTH = 130
 _NAME_WIDTH = 48
-_MORE_NAMES = 8
+_MORE_NAMES, _MORE_FINDINGS = 8, 3
 _FOLDED = ("kernel", "flags")
 
 
-def comparison_report(comparison: Comparison, top: int, width: int = ROOMY_WIDTH) -> RenderableType:
-    """The ``top`` kernels by time (0: all) with their advice, trajectories, witnesses, and what was skipped; for ``width`` columns."""
-    return Group(*_spaced(list(_parts(comparison, top, is_roomy=width >= ROOMY_WIDTH))))
+def comparison_report(comparison: Comparison, top: int, width: int = ROOMY_WIDTH, advised: int = ADVISED) -> RenderableType:
+    """The ``top`` kernels by time (0: all), advice for the first ``advised``, trajectories, witnesses, and what was skipped."""
+    return Group(*_spaced(list(_parts(comparison, top, advised, is_roomy=width >= ROOMY_WIDTH))))
 
 
 def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
@@ -39,14 +39,13 @@ def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
         yield part
 
 
-def _parts(comparison: Comparison, top: int, *, is_roomy: bool) -> Iterator[RenderableType]:
+def _parts(comparison: Comparison, top: int, advised: int, *, is_roomy: bool) -> Iterator[RenderableType]:
     shown = _longest(comparison.kernels, top)
     if shown:
         yield kernel_table(shown, is_roomy=is_roomy)
     if note := _rest(comparison.kernels, shown):
         yield note
-    advised = _longest(shown, ADVISED)
-    for judgement in advised:
+    for judgement in _longest(shown, advised) if advised else ():
         yield Text.assemble((_short(judgement.point.name), "bold"), f"\n  {_one_line(advice(judgement, comparison.roofs))}")
     if comparison.trajectories:
         yield trajectory_text(comparison.trajectories)
@@ -186,7 +185,12 @@ def skipped_text(skipped: Sequence[Skipped]) -> Text:
 
 def summary_lines(comparison: Comparison) -> Iterator[str]:
     """For stderr: what the files left open, what is missing, what was skipped."""
-    yield from (_finding_line(f) for f in (*comparison.ceilings.warnings, *comparison.findings))
+    of_ceilings = comparison.ceilings.warnings
+    if len(of_ceilings) > _MORE_FINDINGS:
+        yield f"Warning: the ceilings file has {len(of_ceilings)} warnings; `ert show` lists them"
+    else:
+        yield from map(_finding_line, of_ceilings)
+    yield from map(_finding_line, comparison.findings)
     incomplete, kernels = comparison.incomplete, len(comparison.kernels)
     if comparison.skipped or incomplete:
         whole = kernels + len(comparison.skipped)

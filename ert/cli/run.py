@@ -8,6 +8,7 @@ from typing import cast
 
 import click
 
+from ert.cli.compare import INCOMPLETE
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.compare import to_dict
 from ert.devices import canonical_id, choose_device
@@ -50,14 +51,26 @@ Example:
 )
 @click.option("--no-plot", is_flag=True, help="Do not draw the picture.")
 @json_option
+@click.pass_context
 def run(
-    *, workload: Workload, device: str | None, ceilings: str | None, json_path: str | None, out: Path, no_plot: bool, **wished: object
+    ctx: click.Context,
+    /,
+    *,
+    workload: Workload,
+    device: str | None,
+    ceilings: str | None,
+    json_path: str | None,
+    out: Path,
+    no_plot: bool,
+    **wished: object,
 ) -> None:
     """Measure AXPY, vector add or GEMM and place it on the measured roof.
 
     AXPY is bound by bandwidth: stride 1 must lift it along the slope, and an odd alignment must cost little. GEMM is bound by
     compute once it is large: a larger N and a lower precision must bring it towards the matching flat roof. Each
     prediction is checked against the measurement.
+
+    Exit status: 0 everything was measured; 3 some cases could not be (they are listed).
     """
     device_id = canonical_id(device) if device else choose_device().id
     folder = out / device_id.replace(":", "-")
@@ -70,6 +83,7 @@ def run(
     if not no_plot:
         _draw(found, folder / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{workload}.png")
     _print(found, workload, json_path)
+    ctx.exit(0 if found.comparison.is_complete else INCOMPLETE)
 
 
 def _wish(workload: Workload, wished: dict[str, object]) -> Wish:
@@ -119,7 +133,7 @@ def _print(found: Experiment, workload: Workload, json_path: str | None) -> None
         write_json(dump_json(document), json_path)
     if json_path != "-":
         console = stdout_console()
-        console.print(comparison_report(found.comparison, 0, console.width))
+        console.print(comparison_report(found.comparison, 0, console.width, advised=0))
         if found.predictions:
             console.print(prediction_table(found.predictions))
     for line in summary_lines(found.comparison):

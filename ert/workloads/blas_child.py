@@ -9,6 +9,7 @@ import json
 import sys
 import time
 from collections.abc import Callable
+from functools import cache
 from typing import cast
 
 import numpy as np
@@ -20,12 +21,20 @@ _FACTOR = 1e-6
 
 
 def main() -> None:
-    """Answer one JSON object per case, each on a line of its own as soon as it is measured."""
+    """Answer one JSON object per case, each on a line of its own.
+
+    The cases take turns, so that a slow spell of the machine hits them all alike.
+    """
     request = json.load(sys.stdin)
-    for case in request["cases"]:
-        times = _times(_prepared(case), float(request["min_time_s"]), int(request["samples"]))
-        sys.stdout.write(json.dumps({"samples_s": times, "library": _library(case["workload"])}) + "\n")
-        sys.stdout.flush()
+    cases = request["cases"]
+    calls = [_prepared(case) for case in cases]
+    repeats = [_calibrated(call, float(request["min_time_s"])) for call in calls]
+    times: list[list[float]] = [[] for _ in cases]
+    for _ in range(int(request["samples"])):
+        for number, call in enumerate(calls):
+            times[number].append(_elapsed(call, repeats[number]) / repeats[number])
+    for case, samples in zip(cases, times, strict=True):
+        sys.stdout.write(json.dumps({"samples_s": samples, "library": _library(case["workload"])}) + "\n")
 
 
 def _library(workload: str) -> str:
@@ -35,43 +44,43 @@ def _library(workload: str) -> str:
 
 
 def _prepared(case: dict[str, object]) -> Callable[[], object]:
-    """A call that does the work of the case once, checked on the way."""
-    dtype, size = _DTYPES[str(case["precision"])], int(cast(int, case["size"]))
-    generator = np.random.default_rng(1)
+    """A call that does the work of the case once."""
+    precision, size = str(case["precision"]), int(cast(int, case["size"]))
     if case["workload"] == "gemm":
-        a, b = (generator.standard_normal((size, size)).astype(dtype) for _ in range(2))
-        c = np.empty_like(a)
+        a, b, c = (_array(precision, size**2, 0, number).reshape(size, size) for number in range(3))
         return lambda: np.matmul(a, b, out=c)
-    arrays = [_random(generator, size, dtype, int(cast(int, case["offset_bytes"]))) for _ in range(3)]
+    offset, stride = int(cast(int, case["offset_bytes"])), int(cast(int, case["stride"]))
+    x, y = (_array(precision, size, offset, number) for number in range(2))
     if case["workload"] == "vecadd":
-        return lambda: np.add(arrays[0], arrays[1], out=arrays[2])
+        total = _array(precision, size, offset, 2)
+        return lambda: np.add(x, y, out=total)
     from scipy.linalg import blas  # noqa: PLC0415  (only this workload needs it)
 
-    axpy = blas.daxpy if dtype is np.float64 else blas.saxpy
-    stride = int(cast(int, case["stride"]))
-    x, y, count = arrays[0], arrays[1], size // stride
-    return lambda: axpy(x, y, n=count, a=_FACTOR, incx=stride, incy=stride)
+    axpy = blas.daxpy if precision == "fp64" else blas.saxpy
+    return lambda: axpy(x, y, n=size // stride, a=_FACTOR, incx=stride, incy=stride)
 
 
-def _random(generator: np.random.Generator, size: int, dtype: type, offset_bytes: int) -> NDArray[np.generic]:
-    """Normal numbers that begin ``offset_bytes`` beyond a 64-byte line."""
-    item = np.dtype(dtype).itemsize
-    raw = np.empty(size * item + 128 + offset_bytes, np.uint8)
+@cache
+def _array(precision: str, count: int, offset_bytes: int, number: int) -> NDArray[np.floating]:
+    """Normal numbers that begin ``offset_bytes`` beyond a 64-byte line; strides of one size share them."""
+    dtype = np.dtype(_DTYPES[precision])
+    raw = np.empty(count * dtype.itemsize + 128 + offset_bytes, np.uint8)
     start = -raw.ctypes.data % 64 + offset_bytes
-    array: NDArray[np.generic] = raw[start : start + size * item].view(dtype)
-    block: NDArray[np.generic] = generator.standard_normal(min(size, 1 << 20)).astype(dtype)
-    for begin in range(0, size, block.size):
+    array = cast("NDArray[np.floating]", raw[start : start + count * dtype.itemsize].view(dtype))
+    block = np.random.default_rng(number).standard_normal(min(count, 1 << 20)).astype(dtype)
+    for begin in range(0, count, block.size):
         part = array[begin : begin + block.size]
         part[:] = block[: part.size]
     return array
 
 
-def _times(call: Callable[[], object], min_time_s: float, samples: int) -> list[float]:
+def _calibrated(call: Callable[[], object], min_time_s: float) -> int:
+    """Repeats that last at least ``min_time_s``, after a first one to warm up."""
     call()
     repeats = 1
     while (elapsed := _elapsed(call, repeats)) < min_time_s:
         repeats = max(2 * repeats, int(1.2 * repeats * min_time_s / max(elapsed, 1e-7)))
-    return [_elapsed(call, repeats) / repeats for _ in range(samples)]
+    return repeats
 
 
 def _elapsed(call: Callable[[], object], repeats: int) -> float:

@@ -89,23 +89,22 @@ def _normal(kernel: WorkloadKernel, count: int) -> Array:
 
 
 class WorkloadData:
-    """The arrays of a case, first touched by the threads that will walk them, filled with random normal numbers."""
+    """The arrays that cases of one workload, precision and size share, first touched by the threads that will walk them."""
 
-    def __init__(self, pool: Pool, case: Case) -> None:
-        self._pool, self._case = pool, case
+    def __init__(self, pool: Pool, case: Case, offset_bytes: int) -> None:
+        """``offset_bytes``: room for arrays that begin up to so far beyond a line."""
+        self._pool, self._size = pool, case.size
         self._element = np.dtype(PRECISIONS[case.precision].numpy)
-        is_product = case.workload == "gemm"
-        self._operands: NDArray[np.generic] = (
-            np.array([case.size, case.size], np.uint64) if is_product else np.array([_FACTOR], self._element)
-        )
-        count = 3 if is_product else _STREAMED[case.workload]
-        length = case.size**2 if is_product else case.size
-        self._arrays = [self._filled(length * self._element.itemsize, seed) for seed in range(count)]
+        self._is_product = case.workload == "gemm"
+        factors = np.array([_FACTOR], self._element)
+        self._operands: NDArray[np.generic] = np.array([case.size, case.size], np.uint64) if self._is_product else factors
+        count = 3 if self._is_product else _STREAMED[case.workload]
+        length = case.size**2 if self._is_product else case.size
+        self._arrays = [self._filled(length * self._element.itemsize + offset_bytes, seed) for seed in range(count)]
 
     def _filled(self, size: int, seed: int) -> NDArray[np.uint8]:
-        """``size`` bytes that begin at the case's offset from a line; the raw block stays alive behind the view."""
-        offset = self._case.offset_bytes
-        raw = np.empty(size + offset + 2 * LINE_BYTES, np.uint8)
+        """``size`` bytes from the beginning of a line; the raw block stays alive behind the view."""
+        raw = np.empty(size + 2 * LINE_BYTES, np.uint8)
         start = -raw.ctypes.data % LINE_BYTES
         threads = self._pool.threads
         share = size // threads // 8 * 8
@@ -113,18 +112,18 @@ class WorkloadData:
         last = (raw.nbytes - start - share * (threads - 1)) // 8 * 8
         table = random_table(str(self._element), seed)
         self._pool.fill(begins, [*([share] * (threads - 1)), last], table, seed)
-        return raw[start + offset : start + offset + size]
+        return raw[start : start + size]
 
-    def jobs(self, passes: int) -> list[Job]:
+    def jobs(self, passes: int, offset_bytes: int) -> list[Job]:
         """Each thread's share of the work, ``passes`` times over."""
-        case, threads, item = self._case, self._pool.threads, self._element.itemsize
-        addresses = [a.ctypes.data for a in self._arrays]
-        if case.workload == "gemm":
-            blocks = case.size // _ROW_BLOCK
+        threads, item = self._pool.threads, self._element.itemsize
+        addresses = [a.ctypes.data + offset_bytes for a in self._arrays]
+        if self._is_product:
+            blocks = self._size // _ROW_BLOCK
             cuts = [_ROW_BLOCK * (blocks * t // threads) for t in range(threads + 1)]
-            row = case.size * item
+            row = self._size * item
             parts = [([addresses[0] + cut * row, addresses[1], addresses[2] + cut * row], end - cut) for cut, end in pairwise(cuts)]
         else:
-            share = case.size // threads * item
+            share = self._size // threads * item
             parts = [([address + share * t for address in addresses], share) for t in range(threads)]
         return [Job(arrays, amount, passes, self._operands.ctypes.data, 0) for arrays, amount in parts]

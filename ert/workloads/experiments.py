@@ -33,11 +33,20 @@ class Bench(Protocol):
     """
 
     line_bytes: int
-    precisions: tuple[str, ...]
     gemm_multiple: int
 
     @property
     def share_elements(self) -> int: ...
+
+    def precisions_of(self, workload: Workload) -> tuple[str, ...]: ...
+
+    def kinds_of(self, workload: Workload, precision: str) -> tuple[str, ...]:
+        """OWN, LIBRARY or both."""
+        ...
+
+    def path_of(self, case: Case) -> str:
+        """vector or tensor: the roof that this case is held against."""
+        ...
 
     def levels(self) -> Sequence[LevelFacts]: ...
 
@@ -76,11 +85,14 @@ class Experiment:
 
 def plan(wish: Wish, bench: Bench) -> list[Case]:
     """The cases in the order of their trajectories. Raises ConfigError for what the device cannot do."""
-    wanted = wish.precisions or bench.precisions
-    unknown = [p for p in wanted if p not in bench.precisions]
-    if unknown:
-        raise ConfigError(f"--precision {unknown[0]}: {wish.workload} runs here in {', '.join(bench.precisions)}.")
-    cases = [case for precision in wanted for by in wish.by for case in _cases(wish, bench, precision, by)]
+    known = bench.precisions_of(wish.workload)
+    wanted = wish.precisions or known
+    if unknown := [p for p in wanted if p not in known]:
+        raise ConfigError(f"--precision {unknown[0]}: {wish.workload} runs here in {', '.join(known)}.")
+    kinds = [(precision, by) for precision in wanted for by in bench.kinds_of(wish.workload, precision) if by in wish.by]
+    if not kinds:
+        raise ConfigError(f"--kernel {wish.by[0]}: there is none for {wish.workload} in {', '.join(wanted)} on this device.")
+    cases = [replace(case, path=bench.path_of(case)) for precision, by in kinds for case in _cases(wish, bench, precision, by)]
     for case in cases:
         _check(case, bench)
     return cases
@@ -143,7 +155,7 @@ def _point(result: Timed, bench: Bench) -> KernelPoint:
     level, remark = level_of(case.working_set_bytes, bench.levels())
     notes = [f"traffic at {level} is {'ideal, every matrix moved once' if case.workload == 'gemm' else 'whole lines'}, not counted", remark]
     return KernelPoint(
-        name=case.series,
+        name=f"{case.series} unaligned" if case.offset_bytes else case.series,
         label=case.label,
         time_s=case.reference_time_s(result.time_s),
         flops={work_key(case.precision, case.path): case.ideal.flops},

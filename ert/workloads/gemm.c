@@ -27,7 +27,10 @@ static void multiply(const ert_scalar *a, uint64_t k, const ert_scalar *panel, e
     for (int row = 0; row < KC; row++) {
         ert_vec b[NR];
         ERT_UNROLL_FULLY
-        for (int v = 0; v < NR; v++) b[v] = *(const ert_vec *)(panel + row * WIDTH + v * LANES);
+        for (int v = 0; v < NR; v++) {
+            b[v] = *(const ert_vec *)(panel + row * WIDTH + v * LANES);
+            ERT_IN_REGISTER(b[v]); /* loaded once, not once per row: the load ports would be the limit */
+        }
         ERT_UNROLL_FULLY
         for (int i = 0; i < MR; i++)
             ERT_UNROLL_FULLY

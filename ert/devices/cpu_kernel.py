@@ -15,7 +15,7 @@ from ert.devices.pool import ARRAYS, CWork
 from ert.errors import KernelError
 from ert.hostcc import Compiler, compile_source
 from ert.kernels import Kernel, TripFacts
-from ert.precisions import PRECISIONS
+from ert.precisions import PRECISIONS, Precision
 from ert.references import REFERENCES, Array, Expected, Inputs, dot
 
 OPERAND_VECTORS = 64
@@ -98,19 +98,41 @@ def load_kernel(compiler: Compiler, variant: Variant) -> LoadedKernel:
 
 
 def verify(loaded: LoadedKernel, vector_bytes: int, seed: int = 20) -> None:
-    """Run the kernel once on a little random data and compare everything it wrote with NumPy. Raises KernelError."""
-    label, facts = loaded.variant.label, loaded.facts
-    array_bytes = facts.array_bytes * _VERIFIED_TRIPS
+    """Run the kernel on a little random data and compare everything it wrote with NumPy. Raises KernelError.
+
+    Over one pass, and over two: a kernel that does not go over its arrays as often as it is told would look infinitely fast.
+    """
+    _check_shape(loaded)
+    for passes in (1, 2):
+        _verify_passes(loaded, vector_bytes, passes, seed)
+
+
+def _check_shape(loaded: LoadedKernel) -> None:
+    """Whether there is a reference for what the kernel says of itself."""
+    variant, kernel = loaded.variant, loaded.variant.kernel
+    reference = REFERENCES.get(kernel.op)
+    if reference is None:
+        raise KernelError(f"{variant.label}: nothing in NumPy proves op '{kernel.op}' of a CPU kernel. Known: {', '.join(REFERENCES)}.")
+    arrays = kernel.arrays if loaded.facts.array_bytes else 0
+    if arrays != reference.arrays or len(variant.chains) != reference.chains or any(chains < 1 for chains in variant.chains):
+        raise KernelError(
+            f"{variant.label}: op '{kernel.op}' works on {reference.arrays} arrays (array_bytes says how far a trip walks them) and "
+            f"{reference.chains} parameters named ..._CHAINS; the facts header has {arrays} and {len(variant.chains)}."
+        )
+
+
+def _verify_passes(loaded: LoadedKernel, vector_bytes: int, passes: int, seed: int) -> None:
+    label, array_bytes = loaded.variant.label, loaded.facts.array_bytes * _VERIFIED_TRIPS
     operands = _verify_operands(loaded.variant, vector_bytes, seed)
     arrays = _verify_arrays(loaded.variant, array_bytes, seed)
     result = aligned(OPERAND_VECTORS * MAX_VECTOR_BYTES)
-    expected = _expected(loaded, operands, [a.copy() for a in arrays], vector_bytes)
-    passes = 1 if arrays else _VERIFIED_TRIPS
+    expected = _expected(loaded, operands, [a.copy() for a in arrays], vector_bytes, passes)
+    wanted = passes * _VERIFIED_TRIPS
     addresses = [a.ctypes.data for a in arrays] + [0] * (ARRAYS - len(arrays))
-    work = CWork((c.c_void_p * ARRAYS)(*addresses), array_bytes, passes, operands.ctypes.data, result.ctypes.data)
+    work = CWork((c.c_void_p * ARRAYS)(*addresses), array_bytes, passes if arrays else wanted, operands.ctypes.data, result.ctypes.data)
     trips = c.CFUNCTYPE(c.c_uint64, c.POINTER(CWork))(loaded.address)(c.byref(work))
-    if trips != _VERIFIED_TRIPS:
-        raise KernelError(f"{label}: ran {trips} trips instead of {_VERIFIED_TRIPS}: its loop does not do what it returns.")
+    if trips != wanted:
+        raise KernelError(f"{label}: ran {trips} trips instead of {wanted} over {passes} passes: its loop does not do what it is told.")
     for number, (have, want) in enumerate(zip(arrays, expected.arrays, strict=True)):
         _compare(f"{label}: array {number}", have, want, expected.tolerance)
     if expected.result is not None:
@@ -118,24 +140,33 @@ def verify(loaded: LoadedKernel, vector_bytes: int, seed: int = 20) -> None:
         _compare(f"{label}: result", have, expected.result.ravel(), expected.tolerance)
 
 
-def _expected(loaded: LoadedKernel, operands: NDArray[np.uint8], arrays: Sequence[Array], vector_bytes: int) -> Expected:
+def _expected(loaded: LoadedKernel, operands: NDArray[np.uint8], arrays: Sequence[Array], vector_bytes: int, passes: int) -> Expected:
     variant, facts = loaded.variant, loaded.facts
     precision = PRECISIONS[variant.precision]
     lanes, chains = vector_bytes // precision.bytes, variant.chains
     per_step = {"fma+add": 3}.get(variant.kernel.op, 2) * lanes * (chains[0] if chains else 1)
-    steps = _VERIFIED_TRIPS * facts.flops // per_step
+    steps = passes * _VERIFIED_TRIPS * facts.flops // per_step
     rows = operands.reshape(OPERAND_VECTORS, vector_bytes)
     if precision.c_type is None:
-        return Expected((), dot(rows, variant.precision, steps, chains[0]))
-    typed = operands.view(precision.numpy).reshape(OPERAND_VECTORS, lanes)
-    return REFERENCES[variant.kernel.op](Inputs(arrays, typed, steps, chains, variant.parameters.get("ERT_FLOPS", 0)))
+        return dot(rows, variant.precision, steps, chains[0])
+    typed = operands.view(numpy_type(precision)).reshape(OPERAND_VECTORS, lanes)
+    given = Inputs(arrays, typed, steps, chains, variant.parameters.get("ERT_FLOPS", 0))
+    reference = REFERENCES[variant.kernel.op]
+    return reference.passes(given, passes) if arrays else reference.compute(given)
+
+
+def numpy_type(precision: Precision) -> np.dtype[np.generic]:
+    """NumPy's type of the operands. Raises KernelError for a precision NumPy has none for."""
+    if precision.numpy is None:
+        raise KernelError(f"NumPy has no {precision.name}, so nothing proves a kernel that walks arrays of it.")
+    return np.dtype(precision.numpy)
 
 
 def _verify_operands(variant: Variant, vector_bytes: int, seed: int) -> NDArray[np.uint8]:
     """a just below 1, so that one multiply-add more or less shows in the result however long the chain is."""
     operands = make_operands(variant.precision, vector_bytes, seed, None)
     if PRECISIONS[variant.precision].is_float and PRECISIONS[variant.precision].c_type:
-        typed = operands.view(PRECISIONS[variant.precision].numpy)
+        typed = operands.view(numpy_type(PRECISIONS[variant.precision]))
         lanes = vector_bytes // typed.itemsize
         typed[:lanes] = np.random.default_rng(seed).uniform(0.995, 0.999, lanes)
     return operands
@@ -173,7 +204,7 @@ def _verify_arrays(variant: Variant, array_bytes: int, seed: int) -> list[Array]
     generator = np.random.default_rng(seed + 1)
     arrays: list[Array] = []
     for _ in range(variant.kernel.arrays):
-        typed = aligned(array_bytes).view(PRECISIONS[variant.precision].numpy)
+        typed = aligned(array_bytes).view(numpy_type(PRECISIONS[variant.precision]))
         typed[:] = generator.standard_normal(typed.size)
         arrays.append(typed)
     return arrays

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from scipy.optimize import isotonic_regression
 
@@ -36,7 +38,7 @@ def after_launch(points: WeightedSizes, first: Plateau) -> Plateau:
     if top - np.median(early) < max(missing, _RISE_SIGMAS * error):
         return first
     risen = isotonic_regression(log_rate).x >= top - missing
-    return _from(points, first, int(np.argmax(risen)))
+    return replace(_from(points, first, int(np.argmax(risen))), missing=missing)
 
 
 def _from(points: WeightedSizes, level: Plateau, begin: int) -> Plateau:

@@ -35,6 +35,7 @@ class Plateau:
 
     octave, log_rate, slope  weighted centre and slope per octave of the line through them
     first, last              octaves of its ends, half a sampling step beyond the outermost members
+    missing                  what a level after a launch may still lack where it starts, in log bandwidth
     """
 
     members: NDArray[np.int64]
@@ -43,6 +44,7 @@ class Plateau:
     slope: float
     first: float
     last: float
+    missing: float = 0.0
 
     @property
     def octaves(self) -> float:

@@ -50,13 +50,14 @@ def sustained(sizes: Sizes, plateau: Plateau) -> Sustained:
     """Bandwidth of a level in bytes/s and its 95 % interval.
 
     A robust line through the level's interior, taken at its centre: dips and outliers lose their weight, and a slow decline
-    does not widen the interval. Where it declines, the level's ends being known to about one sampling step widens it.
+    does not widen the interval. What does is that the ends of a declining level are known to about one sampling step only,
+    and the start of one that follows a launch to about what is still missing there.
     Source: Tukey's biweight by iterated least squares, Holland & Welsch, Comm. Statistics A6 (1977).
     """
     inner = _interior(plateau.members)
     line = _robust_line(sizes.octave[inner], sizes.log_rate[inner])
     step = float(sizes.octave[inner[-1]] - sizes.octave[inner[0]]) / (inner.size - 1)
-    half = float(np.hypot(_half_width(line), 1.96 * line.slope * step))
+    half = float(np.sqrt(_half_width(line) ** 2 + (1.96 * line.slope * step) ** 2 + plateau.missing**2))
     low, value, high = np.exp([line.log_rate - half, line.log_rate, line.log_rate + half])
     return Sustained(float(value), (float(low), float(high)), line.slope)
 

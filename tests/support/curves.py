@@ -82,13 +82,14 @@ class _Levels:
 def draw_curve(seed: int, design: Design = Design()) -> SyntheticCurve:
     """The curve of this seed, rows in random order."""
     rng = np.random.default_rng(seed)
-    levels = _draw_levels(rng, design)
+    is_launched = bool(rng.random() < design.launch_chance)
+    levels = _draw_levels(rng, design, is_launched)
     shapes = [str(shape) for shape in rng.choice(SHAPES, levels.starts.size - 1)]
     step = 1.0 / rng.uniform(*design.points_per_octave)
     x = np.arange(levels.starts[0], levels.ends[-1], step)
     clean = _join(x, levels, shapes)
     traits = [f"{levels.starts.size} levels", *sorted(set(shapes))]
-    if rng.random() < design.launch_chance:
+    if is_launched:
         x, clean = _with_launch(rng, x, clean, step)
         traits.append("launch")
     truth = tuple(_truth(x, clean, start, end) for start, end in zip(levels.starts, levels.ends, strict=True))
@@ -98,13 +99,15 @@ def draw_curve(seed: int, design: Design = Design()) -> SyntheticCurve:
     return _with_noise(rng, design, SyntheticCurve(x, clean, truth, 0.0, tuple(traits)))
 
 
-def _draw_levels(rng: np.random.Generator, design: Design) -> _Levels:
+def _draw_levels(rng: np.random.Generator, design: Design, is_launched: bool) -> _Levels:
     count = int(rng.choice(design.level_counts))
     widths = _log_uniform(rng, design.plateau_octaves, count)
     ramps = _log_uniform(rng, design.ramp_octaves, count - 1)
     # Every other level declines. The ratio of two neighbours counts from the end of one to the start of the next, so that
     # decline never eats a step.
     slopes = np.log1p(-rng.uniform(*design.decline_per_octave, count) * rng.integers(0, 2, count))
+    # A level that still rises from a launch and already declines has no value anybody could agree on.
+    slopes[0] = 0.0 if is_launched else slopes[0]
     steps = np.log(_log_uniform(rng, design.ratio, count - 1)) - slopes[:-1] * widths[:-1]
     first = np.log(_log_uniform(rng, (1e10, 2e13), 1))
     starts = FIRST_OCTAVE + np.concatenate([[0.0], np.cumsum(widths[:-1] + ramps)])
@@ -132,11 +135,11 @@ def _join(x: Floats, levels: _Levels, shapes: list[str]) -> Floats:
 
 
 def _with_launch(rng: np.random.Generator, x: Floats, clean: Floats, step: float) -> tuple[Floats, Floats]:
-    """Sizes below the first level that are slowed by start-up, T = V/b + a: 3 % where the level starts, 30 to 80 % at the smallest."""
+    """Sizes below the first level that are slowed by start-up, T = V/b + a: 1 % where the level starts, 30 to 80 % at the smallest."""
     lost = rng.uniform(0.3, 0.8)
-    before = x[0] - np.arange(step, np.log2(lost / (1 - lost) / 0.03), step)[::-1]
+    before = x[0] - np.arange(step, np.log2(lost / (1 - lost) / 0.01), step)[::-1]
     longer = np.concatenate([before, x])
-    return longer, np.concatenate([np.full(before.size, clean[0]), clean]) - np.log1p(0.03 * 2.0 ** (x[0] - longer))
+    return longer, np.concatenate([np.full(before.size, clean[0]), clean]) - np.log1p(0.01 * 2.0 ** (x[0] - longer))
 
 
 def _truth(x: Floats, clean: Floats, start: float, end: float) -> Truth:

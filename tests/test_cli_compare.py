@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import resource
 import subprocess
 import sys
 from importlib import resources
@@ -152,3 +153,22 @@ def test_long_lists_are_cut_in_the_table_and_say_so(tmp_path: Path, ceilings: st
 def test_help_ends_with_an_example():
     text = ert("compare", "--help").stdout
     assert "ert compare results/" in text
+
+
+def test_ten_thousand_kernels_in_50_mb_take_under_5_s_of_cpu_and_1_gb(tmp_path: Path, ceilings: str):
+    others = {f"smsp__average_warp_latency_issue_stalled_{i:03}.ratio": "%" for i in range(380)}
+    rest = [f"{i * 7.123456:,.6f}" for i in range(380)]
+    rows = [(f"void kernel_{i}<float, {i % 7}>(const float *, int)", [*GOOD[1], *rest]) for i in range(10_000)]
+    path = written(tmp_path, "big.csv", wide({**UNITS, **others}, rows))
+    assert Path(path).stat().st_size > 45e6
+    program = Path(sys.executable).with_name("ert")
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = subprocess.run(
+        [program, "compare", ceilings, path, "--json", tmp_path / "out.json", "--top", "3"], capture_output=True, check=False
+    )
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert len(json.loads((tmp_path / "out.json").read_text())["kernels"]) == 10_000
+    # CPU time, not wall time: what else the machine does must not decide.
+    assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5
+    assert after.ru_maxrss < 1_000_000  # KiB

@@ -356,6 +356,14 @@ def test_a_cut_off_row_is_told_and_takes_no_other_row_with_it():
     assert len(found.skipped) == 1
 
 
+def test_the_programs_own_output_between_rows_is_no_kernel_and_a_torn_row_is_one():
+    header, units, first, second = wide(BASE, [STENCIL, POLY]).splitlines(keepends=True)
+    torn = second[40:]
+    found = read(header + units + "step 1, 2, 3\n" + first + '"hello", said the app\n' + torn + second)
+    assert [p.name for p in found.points] == [STENCIL[0], POLY[0]]
+    assert [s.origin.line for s in found.skipped] == [6]
+
+
 def test_a_row_cut_inside_quotes_does_not_swallow_the_next():
     lines = wide(BASE, [STENCIL, ("torn", POLY[1]), POLY]).splitlines(keepends=True)
     lines[3] = '"1","4242","solver","127.0.0.1","tor\n'

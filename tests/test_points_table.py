@@ -109,6 +109,8 @@ def test_what_is_no_points_file_is_refused_with_the_known_formats():
         read("a,b,c\n1,2,3\n")
     with pytest.raises(AnalysisError, match="0 kernels"):
         read(HEADER)
+    with pytest.raises(AnalysisError, match="none of the known formats"):
+        read('{"schema": "ert.ceilings", "points": [{"id": "p", "kernel": "read"}]}')
 
 
 def test_json_as_rows_as_nested_objects_and_as_our_own_comparison():

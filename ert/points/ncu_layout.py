@@ -19,6 +19,8 @@ from ert.points.numerals import decimal_evidence, whole_number_evidence
 
 NAME = "Kernel Name"
 METRIC = "Metric Name"
+# A program's own output seldom holds so many quoted fields in one line.
+_TORN_FIELDS = 3
 
 
 class Cell(NamedTuple):
@@ -114,7 +116,10 @@ def read_layout(document: Document, header: Header, wanted: Callable[[str], bool
 
 
 def _is_noise(line: str, header: Header) -> bool:
-    return not line.startswith('"') and (header.is_quoted or line.startswith("==") or header.delimiter not in line)
+    """True for lines between the rows. What holds several fields without beginning like a row is a torn one, not noise."""
+    if line.startswith('"') or line.count(f'"{header.delimiter}"') >= _TORN_FIELDS:
+        return False
+    return header.is_quoted or line.startswith("==") or header.delimiter not in line
 
 
 class _Block:
@@ -148,6 +153,8 @@ class _Block:
     def add(self, row: Row) -> str | None:
         """Take one row in. Returns why it cannot be read, or None."""
         fields = row.fields
+        if row.whole and self._is_remark(fields):
+            return None
         if len(fields) > self._width and not any(f.strip() for f in fields[self._width :]):
             fields = fields[: self._width]
         if not row.whole or len(fields) < 2:
@@ -162,6 +169,10 @@ class _Block:
         else:
             self._add_wide(Row(row.line, fields))
         return None
+
+    def _is_remark(self, fields: list[str]) -> bool:
+        """A line of the program's own output that happens to begin with a quote: it has neither a number first nor a row's fields."""
+        return "ID" in self._columns and len(fields) <= _TORN_FIELDS and not fields[0].strip().isdecimal()
 
     def _add_wide(self, row: Row) -> None:
         units = self._units

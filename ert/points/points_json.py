@@ -14,6 +14,7 @@ from ert.points.fields import Fields, to_point
 from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions
 
 _LISTS = ("points", "kernels")
+_SCHEMAS = (None, "ert.points", "ert.comparison")
 _LEVELS = {level.lower(): level for level in LEVELS}
 
 
@@ -22,8 +23,11 @@ def recognises(document: Document) -> bool:
     if document.head.lstrip()[:1] not in ("[", "{"):
         return False
     try:
-        kernels = _kernels(json.loads(document.text))
+        whole = json.loads(document.text)
+        kernels = _kernels(whole)
     except (ValueError, RecursionError):
+        return False
+    if isinstance(whole, dict) and whole.get("schema") not in _SCHEMAS:
         return False
     return bool(kernels) and all(isinstance(k, dict) and ("time_s" in k or "name" in k or "kernel" in k) for k in kernels or [])
 

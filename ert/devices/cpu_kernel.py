@@ -132,7 +132,7 @@ def _verify_passes(loaded: LoadedKernel, vector_bytes: int, passes: int, seed: i
     work = CWork((c.c_void_p * ARRAYS)(*addresses), array_bytes, passes if arrays else wanted, operands.ctypes.data, result.ctypes.data)
     trips = c.CFUNCTYPE(c.c_uint64, c.POINTER(CWork))(loaded.address)(c.byref(work))
     if trips != wanted:
-        raise KernelError(f"{label}: ran {trips} trips instead of {wanted} over {passes} passes: its loop does not do what it is told.")
+        raise KernelError(f"{label}: ran {trips} trips instead of {wanted}: its loop does not do what it is told.")
     for number, (have, want) in enumerate(zip(arrays, expected.arrays, strict=True)):
         _compare(f"{label}: array {number}", have, want, expected.tolerance)
     if expected.result is not None:
@@ -222,5 +222,5 @@ def _compare(what: str, have: Array, want: Array, tolerance: float) -> None:
     if not np.all(same):
         where = int(np.argmin(same))
         raise KernelError(
-            f"{what}[{where}] is {have.flat[where]!r} instead of {want.flat[where]!r}: the kernel does not compute what it declares."
+            f"{what}[{where}] is {have.flat[where]} instead of {want.flat[where]}: the kernel does not compute what it declares."
         )

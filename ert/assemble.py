@@ -13,6 +13,7 @@ from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, Co
 from ert.checks import above_limit, is_above_limit, sweep_findings
 from ert.config import SweepConfig
 from ert.corners import fit_corners
+from ert.counting import clock_by_core
 from ert.devices.base import CeilingKey, Device
 from ert.findings import Finding
 from ert.fit.levels import CapacityFact, Curve, Level, LevelFit, fit_levels
@@ -108,9 +109,16 @@ def to_point(device: Device, state: PointState) -> Point:
         samples_s=tuple(s.time_s for s in samples),
         clock_hz=tuple(s.clock_hz for s in samples),
         throttled=tuple(why) if any(why) else (),
+        counted_s=_counted_s(device, state),
         status=cast(Status, state.status if samples or state.status != "ok" else "skipped"),
         reason=state.reason if samples or state.status != "ok" else "the time budget was spent before its first visit",
     )
+
+
+def _counted_s(device: Device, state: PointState) -> tuple[float, ...]:
+    """Times joined from single cores; empty where the samples that are not marked are the ones that count."""
+    joined = state.sample_set(device).by_core_s if state.samples else None
+    return () if joined is None or joined.size < MIN_SAMPLES_FOR_CI95 else tuple(joined.tolist())
 
 
 def _absent_point(planned: PlannedPoint, reason: str | None) -> Point:
@@ -133,18 +141,21 @@ def _absent_point(planned: PlannedPoint, reason: str | None) -> Point:
 
 def to_candidate(device: Device, state: PointState) -> Candidate:
     """The samples that count: the undisturbed ones, or if there are too few, the least disturbed."""
-    times = np.array([s.time_s for s in state.samples]) / state.repeats
-    disturbed = state.sample_set(device).disturbed
-    keep = ~disturbed
-    is_disturbed = int(keep.sum()) < MIN_SAMPLES_FOR_CI95
-    if is_disturbed:
-        amounts = np.array([device.disturbance(s, state.planned.task) for s in state.samples])
-        keep = np.zeros(times.size, dtype=bool)
-        keep[np.argsort(amounts, kind="stable")[: 2 * MIN_SAMPLES_FOR_CI95]] = True
-    clocks = [s.clock_hz for s, kept in zip(state.samples, keep, strict=True) if kept and s.clock_hz]
-    return Candidate(
-        to_point(device, state), state.planned.is_curve, times[keep], float(np.median(clocks)) if clocks else None, is_disturbed
-    )
+    found, task = state.sample_set(device), state.planned.task
+    threshold = device.core_threshold(task)
+    counted_s, clock_hz = found.quiet_s, None if threshold is None else clock_by_core(state.samples, threshold)
+    is_disturbed = counted_s.size < MIN_SAMPLES_FOR_CI95
+    if is_disturbed or clock_hz is None:
+        amounts = np.array([device.disturbance(s, task) for s in state.samples])
+        least = np.argsort(amounts, kind="stable")[: max(counted_s.size, 2 * MIN_SAMPLES_FOR_CI95)]
+        counted_s = found.time_s[least] if is_disturbed else counted_s
+        clocks = [state.samples[i].clock_hz for i in least]
+        clock_hz = _median([clock for clock in clocks if clock])
+    return Candidate(to_point(device, state), state.planned.is_curve, counted_s / state.repeats, clock_hz, is_disturbed)
+
+
+def _median(values: Sequence[float]) -> float | None:
+    return float(np.median(values)) if values else None
 
 
 # --- levels -------------------------------------------------------------------------------------------------------------------------

@@ -142,6 +142,8 @@ class Point:
     samples_s     each the time of ``repeats`` repeats
     clock_hz      per sample, None where it could not be known; empty if nobody looked
     throttled     per sample, the device's reason words; empty if nobody looked
+    counted_s     times of ``repeats`` repeats joined from moments at which single cores were undisturbed (``ert.counting``); where
+                  there are any, these make the ceiling
     """
 
     id: str
@@ -160,13 +162,16 @@ class Point:
     samples_s: tuple[float, ...] = ()
     clock_hz: tuple[float | None, ...] = ()
     throttled: tuple[tuple[str, ...], ...] = ()
+    counted_s: tuple[float, ...] = ()
     status: Status = "ok"
     reason: str | None = None
     warnings: tuple[Finding, ...] = ()
 
     @property
     def undisturbed_s(self) -> tuple[float, ...]:
-        """The samples that were not throttled; all of them if every one was."""
+        """The times that count: joined by core, or the samples that were not throttled; all of them if every one was."""
+        if self.counted_s:
+            return self.counted_s
         if not self.throttled:
             return self.samples_s
         return tuple(s for s, why in zip(self.samples_s, self.throttled, strict=True) if not why) or self.samples_s

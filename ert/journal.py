@@ -200,6 +200,9 @@ def _visit(path: Path, number: int, row: Mapping[str, Json]) -> Visit:
         raise SchemaError(f"{path}: line {number}: not a visit of a point: {error!r}. The file was changed by something else.") from error
 
 
+_LISTS = ("core_times_s", "core_widths", "core_clocks_hz", "throttled")
+
+
 def _sample(row: Mapping[str, Json]) -> Sample:
-    values = {**row, "throttled": tuple(cast(Sequence[str], row.get("throttled", ())))}
-    return Sample(**cast(dict[str, float], values))  # type: ignore[arg-type]  # a wrong key or type is a TypeError, reported with its line
+    values = {**row, **{key: tuple(cast(Sequence[float], row[key])) for key in _LISTS if key in row}}
+    return Sample(**values)  # type: ignore[arg-type]  # a wrong key or type is a TypeError, reported with its line

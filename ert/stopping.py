@@ -16,14 +16,16 @@ Reason = Literal["converged", "max_samples"]
 
 @dataclass(frozen=True, slots=True)
 class SampleSet:
-    """time_s (n,) and whether each sample was disturbed (n,)."""
+    """time_s (n,) and whether each sample was disturbed (n,); by_core_s (m,): times joined from single cores, where that is right."""
 
     time_s: NDArray[np.float64]
     disturbed: NDArray[np.bool_]
+    by_core_s: NDArray[np.float64] | None = None
 
     @property
     def quiet_s(self) -> NDArray[np.float64]:
-        return self.time_s[~self.disturbed]
+        """The times that count."""
+        return self.time_s[~self.disturbed] if self.by_core_s is None else self.by_core_s
 
 
 def why_stop(samples: SampleSet, rule: Sampling) -> Reason | None:

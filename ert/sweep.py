@@ -16,6 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from ert.config import SweepConfig
+from ert.counting import times_by_core
 from ert.devices.base import Device, Sample
 from ert.errors import ErtError, UnsupportedError
 from ert.journal import Journal, Visit
@@ -25,8 +26,8 @@ from ert.stopping import SampleSet, why_stop
 
 # A first visit must not wait: on a machine that is never quiet every point still gets its samples.
 _FIRST_PATIENCE_S = 0.002
-# Quiet spells come and go within tens of milliseconds; a visit that waits longer only keeps the others from being seen.
-_LAST_PATIENCE_S = 0.02
+# Quiet spells come and go within milliseconds; a visit that waits longer only keeps the others from being seen.
+_LAST_PATIENCE_S = 0.005
 # A candidate whose best sample is this far below the median of another one will not become the ceiling.
 _HOPELESS_SHARE = 0.9
 
@@ -75,10 +76,11 @@ class PointState:
         return (kernel.measures, kernel.op, kernel.path, task.precision, task.level, size)
 
     def sample_set(self, device: Device) -> SampleSet:
+        task = self.planned.task
         times = np.array([sample.time_s for sample in self.samples])
-        return SampleSet(
-            times, np.array([bool(s.throttled) or device.disturbance(s, self.planned.task) > 0 for s in self.samples], dtype=bool)
-        )
+        disturbed = np.array([bool(s.throttled) or device.disturbance(s, task) > 0 for s in self.samples], dtype=bool)
+        threshold = device.core_threshold(task)
+        return SampleSet(times, disturbed, None if threshold is None else times_by_core(self.samples, threshold))
 
 
 class Sweep:

@@ -121,6 +121,9 @@ class FakeDevice:
     def disturbance(self, sample: Sample, task: Task) -> float:
         return max(0.0, 0.97 * QUIET_WIDTH - (sample.issue_width or 0.0))
 
+    def core_threshold(self, task: Task) -> float | None:
+        return None
+
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         if kernel.measures == "bandwidth" or precision in self.machine.rates:
             return None

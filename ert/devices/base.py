@@ -54,6 +54,8 @@ class Sample:
                  it drops when something else runs on the core. None where there is no such probe
     core_latency_s  one-way latency of a cache line between the cores in use, beside the sample: it tells where a hypervisor
                  has put them. None for one core, or where it cannot be known
+    core_times_s, core_widths, core_clocks_hz  time, issue width and clock of each core, in the order of its threads; empty where
+                 they cannot be told apart
     throttled    reason words of the device while it ran; empty if none
     """
 
@@ -64,6 +66,9 @@ class Sample:
     memory_clock_hz: float | None = None
     power_w: float | None = None
     temperature_c: float | None = None
+    core_times_s: tuple[float, ...] = ()
+    core_widths: tuple[float, ...] = ()
+    core_clocks_hz: tuple[float, ...] = ()
     throttled: tuple[str, ...] = ()
 
 
@@ -128,6 +133,10 @@ class Device(Protocol):
 
     def disturbance(self, sample: Sample, task: Task) -> float:
         """0 for a sample that may make a ceiling; else how far it is from that, by what its own probes say of the machine."""
+        ...
+
+    def core_threshold(self, task: Task) -> float | None:
+        """Issue width from which a single core is quiet, where this task's cores do not share what limits them; else None."""
         ...
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:

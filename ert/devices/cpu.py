@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,6 +49,8 @@ _PAGE_BYTES = 4096
 _LAST_CACHE_REACH = 1.5
 # Rounds of one ping-pong beside a batch of samples: some 10 us.
 _LATENCY_ROUNDS = 50
+# Times by core are kept up to this many: beyond it one sample in the journal would be a page long.
+_MOST_CORES_TOLD = 16
 # The latency is taken from the first core to this many others.
 _MOST_LATENCIES = 16
 # What the first operands of a timed kernel are, so that the data it walks stay what they are but for the sign: random, finite, no
@@ -134,6 +137,10 @@ class CpuDevice:
         if size > self._private_bytes and sample.core_latency_s is not None and not self._placements.is_chosen(sample.core_latency_s):
             amount += 1
         return amount
+
+    def core_threshold(self, task: Task) -> float | None:
+        is_private = (task.working_set_bytes or 0) <= self._private_bytes
+        return self.gate.threshold if is_private and 1 < self.threads <= _MOST_CORES_TOLD else None
 
     def needs_quiet_cores(self, kernel: Kernel, working_set_bytes: int) -> bool:
         """Only a pure memory kernel that is far beyond the last cache does not care about its cores."""
@@ -337,10 +344,14 @@ def _to_sample(row: NDArray[np.void], core_latency_s: float | None) -> Sample:
 
     Of the clocks before and after, the higher: a disturbance only makes the chain look slow.
     """
-    clock_hz = float(np.mean(np.maximum(row["clock_before_hz"], row["clock_after_hz"])))
-    width = float(np.min(np.minimum(row["width_before"], row["width_after"])))
+    clocks = np.maximum(row["clock_before_hz"], row["clock_after_hz"])
+    widths = np.minimum(row["width_before"], row["width_after"])
     time_s = float(row["stop_s"].max() - row["start_s"].min())
-    return Sample(time_s=time_s, clock_hz=clock_hz, issue_width=width, core_latency_s=core_latency_s)
+    sample = Sample(time_s=time_s, clock_hz=float(clocks.mean()), issue_width=float(widths.min()), core_latency_s=core_latency_s)
+    if not 1 < row.size <= _MOST_CORES_TOLD:
+        return sample
+    times_s = row["stop_s"] - row["start_s"]
+    return replace(sample, core_times_s=tuple(times_s.tolist()), core_widths=tuple(widths.tolist()), core_clocks_hz=tuple(clocks.tolist()))
 
 
 def _element(variant: Variant) -> str:

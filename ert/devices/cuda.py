@@ -131,7 +131,7 @@ class CudaDevice:
             "kind": self.kind,
             "vendor": "NVIDIA",
             "name": gpu.name,
-            "uuid": gpu.uuid,
+            "uuid": gpu.full_uuid,
             "pci_bus_id": gpu.pci_bus_id,
             "compute_capability": f"{gpu.capability[0]}.{gpu.capability[1]}",
             "architecture": self._target.architecture,
@@ -186,6 +186,9 @@ class CudaDevice:
     def disturbance(self, sample: Sample, task: Task) -> float:
         """Throttling is in the sample itself; nothing else is known to disturb."""
         return 0.0
+
+    def core_threshold(self, task: Task) -> float | None:
+        return None
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         return unmet_requirement(kernel, precision, self._target)
@@ -368,7 +371,7 @@ def list_devices() -> list[Listed]:
             gpus = [read_facts(driver, index) for index in range(driver.Device.count())]
     except DeviceError as error:
         return [Listed("cuda", "NVIDIA GPU", str(error))]
-    return [Listed(f"cuda:{gpu.index}", f"{gpu.name}, {gpu.sms} SMs, GPU-{gpu.uuid}", _why_not(gpu)) for gpu in gpus]
+    return [Listed(f"cuda:{gpu.index}", f"{gpu.name}, {gpu.sms} SMs, {gpu.full_uuid}", _why_not(gpu)) for gpu in gpus]
 
 
 def _why_not(gpu: GpuFacts) -> str | None:
@@ -388,9 +391,9 @@ def open_device(device_id: str, options: Options) -> CudaDevice:
         return CudaDevice(int(rest), options.seed)
     driver = load_driver()
     with in_words(driver, device_id):
-        uuids = [read_facts(driver, index).uuid for index in range(driver.Device.count())]
+        gpus = [read_facts(driver, index) for index in range(driver.Device.count())]
     wanted = device_id.removeprefix("GPU-").removeprefix("MIG-")
-    found = [index for index, uuid in enumerate(uuids) if wanted and uuid.startswith(wanted)]
+    found = [gpu.index for gpu in gpus if wanted and gpu.uuid.startswith(wanted)]
     if len(found) != 1:
-        raise DeviceError(f"--device {device_id}: {len(found)} devices match. Here are: {', '.join('GPU-' + u for u in uuids)}.")
+        raise DeviceError(f"--device {device_id}: {len(found)} devices match. Here are: {', '.join(gpu.full_uuid for gpu in gpus)}.")
     return CudaDevice(found[0], options.seed)

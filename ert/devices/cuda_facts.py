@@ -58,6 +58,11 @@ class GpuFacts:
         return " MIG " in f" {self.name} "
 
     @property
+    def full_uuid(self) -> str:
+        """As NVIDIA's own tools print it."""
+        return f"{'MIG' if self.is_mig else 'GPU'}-{self.uuid}"
+
+    @property
     def theoretical_dram_bytes_per_s(self) -> float | None:
         """Two transfers per memory clock, as the driver counts clocks of every DRAM it knows; None if it tells no clock."""
         rate = 2 * self.memory_clock_hz * self.memory_bus_bits / 8

@@ -127,7 +127,10 @@ class LoadedKernel:
         self._module = driver.module_from_buffer(image)
         self._function = self._module.get_function(entry)
         self._function.prepare("PPPPPQQ")
-        if not variant.kernel.levels or "shared" not in variant.kernel.levels:
+        # The split of an SM's memory: several blocks must find room for their shared memory, and L1 kernels for their share.
+        if self._function.shared_size_bytes:
+            self._function.set_cache_config(driver.func_cache.PREFER_SHARED)
+        elif "L1" in variant.kernel.levels:
             self._function.set_cache_config(driver.func_cache.PREFER_L1)
 
     def launch(self, grid: Grid, repeats: int, operands: int, results: int, arrays: Sequence[int]) -> None:

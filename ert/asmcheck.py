@@ -174,8 +174,9 @@ def _x86_operations(mnemonic: str, width: int, element_bytes: int, is_float: boo
 
 def _arm_work(mnemonic: str, operands: str, is_float: bool) -> Work:
     if mnemonic.startswith(("ld", "st")) and "[" in operands:
-        registers = re.findall(r"\b([qdshbxw])\d+\b", operands.split("[", 1)[0])
-        size = sum(_ARM_REGISTER_BYTES[r] for r in registers)
+        named = operands.split("[", 1)[0]
+        size = sum(_ARM_REGISTER_BYTES[r] for r in re.findall(r"\b([qdshbxw])(?:\d+|zr)\b", named))
+        size += sum(_ARM_ARRANGEMENT_BYTES.get(a, 0) for a in re.findall(r"\bv\d+\.(\w+)", named))
         return Work(bytes_loaded=size) if mnemonic.startswith("ld") else Work(bytes_stored=size)
     found = re.match(r"v\d+\.(\w+)", operands)
     if not found or found[1] not in _ARM_ARRANGEMENT_BYTES:

@@ -85,6 +85,7 @@ class Timed:
     """A case and the time of one execution: the median of its samples.
 
     implementation  what ran, in words; threads it used
+    is_disturbed    True if other programs shared the cores during so many samples that none could be left out
     """
 
     case: Case
@@ -92,6 +93,7 @@ class Timed:
     samples_s: tuple[float, ...]
     implementation: str
     threads: int
+    is_disturbed: bool = False
 
 
 @dataclass(frozen=True, slots=True)

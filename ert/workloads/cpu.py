@@ -39,6 +39,7 @@ class CpuBench:
 
     line_bytes = LINE_BYTES
     gemm_multiple = GEMM_MULTIPLE
+    launches_each = False  # passes are repeated inside one call
 
     def __init__(self, threads: int | None = None, min_time_s: float = MIN_TIME_S) -> None:
         usable = cpu_facts.usable_cpus()
@@ -122,9 +123,11 @@ class CpuBench:
     def _timed(self, turn: _Turn) -> Timed:
         """The median of the undisturbed samples; of all, if hardly any was."""
         undisturbed = [time_s for time_s, is_quiet in turn.samples if is_quiet]
-        times = undisturbed if len(undisturbed) >= _ENOUGH else [time_s for time_s, _ in turn.samples]
+        is_disturbed = len(undisturbed) < _ENOUGH
+        times = [time_s for time_s, _ in turn.samples] if is_disturbed else undisturbed
         threads = len(self.cpus)
-        return Timed(turn.kernel.case, median(times), tuple(times), f"own kernel, {threads} thread{'s' * (threads != 1)}", threads)
+        words = f"own kernel, {threads} thread{'s' * (threads != 1)}"
+        return Timed(turn.kernel.case, median(times), tuple(times), words, threads, is_disturbed)
 
     def _calibrate_gate(self) -> None:
         """Learn what an undisturbed core issues per cycle, from probes around empty calls."""

@@ -41,6 +41,7 @@ class CudaBench:
 
     line_bytes = LINE_BYTES
     gemm_multiple = GEMM_MULTIPLE
+    launches_each = True
     share_elements = _BLOCK
 
     def __init__(self, device_id: str, min_time_s: float = MIN_TIME_S) -> None:

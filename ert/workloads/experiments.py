@@ -11,6 +11,7 @@ from ert.ceilings import Ceilings
 from ert.compare import Comparison, compare
 from ert.devices.base import LevelFacts
 from ert.errors import AnalysisError, ConfigError
+from ert.findings import Finding
 from ert.plot_points import PlotKernels, plot_kernels
 from ert.points.model import KernelPoint, Origin, Reading, Skipped, work_key
 from ert.workloads.cases import LIBRARY, OWN, Case, Failed, Timed, Workload, level_of
@@ -30,10 +31,12 @@ class Bench(Protocol):
     line_bytes      bytes that move where one is touched
     gemm_multiple   sizes of a product are multiples of it
     share_elements  an array's length is a multiple of it
+    launches_each   every execution is a launch of its own, so the launch overhead is in its time
     """
 
     line_bytes: int
     gemm_multiple: int
+    launches_each: bool
 
     @property
     def share_elements(self) -> int: ...
@@ -144,10 +147,20 @@ def evaluate(answers: Sequence[Timed | Failed], ceilings: Ceilings, bench: Bench
         "run",
         "ert run",
         points=tuple(_point(result, bench) for result in results),
+        findings=tuple(_disturbed(results)),
         skipped=tuple(Skipped(f"{f.case.series}, {f.case.label}", f.reason, Origin("ert run")) for f in failed),
     )
-    comparison = compare(ceilings, [reading], with_trajectories=False)
+    roof = ceilings if bench.launches_each else replace(ceilings, launch_overhead_s=0.0)
+    comparison = compare(roof, [reading], with_trajectories=False)
     return Experiment(results, comparison, tuple(predictions(results, ceilings, bench.line_bytes)))
+
+
+def _disturbed(results: Sequence[Timed]) -> list[Finding]:
+    count = sum(result.is_disturbed for result in results)
+    if not count:
+        return []
+    message = f"other programs shared the cores in {count} of {len(results)} cases: their times are too long"
+    return [Finding("disturbed", message, float(count), "Run it again when the machine is quiet.")]
 
 
 def _point(result: Timed, bench: Bench) -> KernelPoint:
@@ -161,5 +174,6 @@ def _point(result: Timed, bench: Bench) -> KernelPoint:
         flops={work_key(case.precision, case.path): case.ideal.flops},
         bytes={level: case.bytes_at(bench.line_bytes)},
         origin=Origin("ert run"),
+        flags=("disturbed",) if result.is_disturbed else (),
         notes=(result.implementation, *(note for note in notes if note)),
     )

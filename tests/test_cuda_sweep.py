@@ -98,7 +98,7 @@ def test_the_file_is_a_ceilings_file_that_loads(tmp_path):
     sweep([A100_LIKE], tmp_path, *FEW)
     (path,) = tmp_path.glob("*/*.json")
     ceilings = load(path)
-    assert ceilings.device["uuid"] == A100_LIKE.uuid
+    assert ceilings.device["uuid"] == f"GPU-{A100_LIKE.uuid}"
     assert ceilings.bandwidth("DRAM") == pytest.approx(A100_LIKE.ceilings["dram"], rel=0.01)
 
 
@@ -124,7 +124,7 @@ def test_the_second_gpu_is_swept_with_its_own_clock(tmp_path, name):
 def test_a_hidden_gpu_moves_the_indices_but_not_the_clocks(tmp_path):
     found = sweep([A100_LIKE, SECOND], tmp_path, *FEW, visible="1")
     assert found["device"]["id"] == "cuda:0"
-    assert found["device"]["uuid"] == SECOND.uuid
+    assert found["device"]["uuid"] == f"GPU-{SECOND.uuid}"
     assert found["ceilings"]["compute"][0]["clock_hz"] == SECOND.says["clock"] * 1e3
 
 

@@ -40,12 +40,12 @@ clean:
 
 $(VENV)/installed: setup.cfg pyproject.toml | $(VENV)/pip-works
 	@echo "Installing ert and what it needs into $(VENV) (once, about a minute)" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable .
 	@touch $@
 
 $(VENV)/installed-dev: setup.cfg pyproject.toml | $(VENV)/pip-works
 	@echo "Installing ert, what it needs and what its tests need into $(VENV) (once, one to two minutes)" >&2
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	@$(BIN)/python -m pip install -qq --disable-pip-version-check --editable '.[dev]'
 	@touch $@ $(VENV)/installed
 
 # An environment that works is kept, whoever made it; one that is broken (its Python is gone, or was never finished) is made anew.

@@ -23,8 +23,8 @@ def validation_report(validation: Validation, width: int = ROOMY_WIDTH) -> Rende
     parts: list[RenderableType] = [_heading(validation)]
     if validation.rows:
         parts += [Text(), _table(validation, is_roomy=width >= ROOMY_WIDTH)]
-    if notes := _notes(validation):
-        parts += [Text(), notes]
+    if notes := validation_notes(validation):
+        parts += [Text(), Text("\n".join(notes))]
     return Group(*parts, Text(), Text(f"verdict: {validation.verdict}", style=_STYLES[validation.verdict] or "bold"))
 
 
@@ -37,8 +37,9 @@ def _heading(validation: Validation) -> Text:
     return text
 
 
-def _table(validation: Validation, *, is_roomy: bool) -> Table:
-    columns = {
+def validation_columns(validation: Validation) -> dict[str, list[str]]:
+    """Name of a column -> its cells, for whatever draws them."""
+    return {
         "what": [row.what for row in validation.rows],
         "sheet": [row.sheet or "-" if row.unit == "byte" else _amount(row.spec, row) for row in validation.rows],
         "peak": [_amount(row.theoretical, row) for row in validation.rows],
@@ -47,6 +48,10 @@ def _table(validation: Validation, *, is_roomy: bool) -> Table:
         "of peak": [_percent(row.theoretical_ratio) for row in validation.rows],
         "verdict": [row.verdict for row in validation.rows],
     }
+
+
+def _table(validation: Validation, *, is_roomy: bool) -> Table:
+    columns = validation_columns(validation)
     if not is_roomy:
         del columns["peak"]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
@@ -68,11 +73,11 @@ def _percent(ratio: float | None) -> str:
     return "-" if ratio is None else f"{100 * ratio:.3g} %" if ratio < 0.1 else f"{100 * ratio:.1f} %"
 
 
-def _notes(validation: Validation) -> Text:
+def validation_notes(validation: Validation) -> list[str]:
     """What peak means, then one line per note; rows that share one stand together."""
     owners: dict[str, list[str]] = {}
     for row in validation.rows:
         if row.note:
             owners.setdefault(row.note, []).append(row.what)
     lines = ["peak: the theoretical one, at the measured clock"] if any(row.theoretical for row in validation.rows) else []
-    return Text("\n".join((*lines, *(f"{', '.join(whats)}: {note}" for note, whats in owners.items()))))
+    return [*lines, *(f"{', '.join(whats)}: {note}" for note, whats in owners.items())]

@@ -1,0 +1,113 @@
+"""The table of kernels: sortable by every column, each row linked to its points on the chart."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ert.columns import intensity
+from ert.compare import Comparison
+from ert.jsontypes import Json
+from ert.judge import Judgement, Roofs
+from ert.judge_advice import advice
+from ert.report.kernels import bound_of, hover_parts, short_name
+from ert.report.markup import Html, tag
+from ert.units import with_prefix
+
+_SLOW_TO_FAST = ("DRAM", "L3", "L2", "L1", "shared")
+
+
+@dataclass(frozen=True, slots=True)
+class _Cell:
+    """``sort``: what a column of numbers is sorted by, None last; texts are sorted as they stand."""
+
+    text: str
+    sort: float | None = None
+    is_number: bool = True
+
+
+def kernels_html(comparison: Comparison) -> Html:
+    """Longest first."""
+    whole = sum(k.point.time_s for k in comparison.kernels) or 1.0
+    order = sorted(range(len(comparison.kernels)), key=lambda i: -comparison.kernels[i].point.time_s)
+    columns = _cells(comparison.kernels[order[0]], whole)
+    heads = [
+        tag(
+            "th",
+            tag("button", name, type="button"),
+            scope="col",
+            cls="number" if cell.is_number else None,
+            aria_sort="descending" if name == "time" else None,
+        )
+        for name, cell in columns.items()
+    ]
+    rows = [_row(i, comparison.kernels[i], whole) for i in order]
+    table = tag(
+        "table",
+        tag("caption", f"{len(rows)} kernels"),
+        tag("thead", tag("tr", *heads)),
+        tag("tbody", *rows),
+        id="kernel-table",
+    )
+    return tag("div", table, cls="scroll tall", tabindex=0, role="region", aria_label="Kernels")
+
+
+def _row(index: int, k: Judgement, whole: float) -> Html:
+    name, *rest = _cells(k, whole).values()
+    button = tag("button", name.text, type="button", cls="pick")
+    cells = [tag("th", button, scope="row")]
+    for cell in rest:
+        sort = "" if cell.sort is None else f"{cell.sort:.6g}"
+        cells.append(tag("td", cell.text, data_sort=sort, cls="number") if cell.is_number else tag("td", cell.text))
+    return tag("tr", *cells, data_kernel=index)
+
+
+def _cells(k: Judgement, whole: float) -> dict[str, _Cell]:
+    """Column -> cell; a kernel without FLOPs is rated by its bandwidth."""
+    share = k.point.time_s / whole
+    level, ai = _binding_ai(k)
+    bandwidth = max(k.bandwidth_share.values(), default=None)
+    label = f" [{short_name(k.point.label, 24)}]" if k.point.label else ""
+    return {
+        "kernel": _Cell(short_name(k.point.name, 60) + label, is_number=False),
+        "launches": _Cell(str(k.point.launches), float(k.point.launches)),
+        "time": _Cell(with_prefix(k.point.time_s, "s"), k.point.time_s),
+        "of time": _Cell(f"{100 * share:.1f} %", share),
+        "rate": _Cell(with_prefix(k.rate_flop_per_s, "FLOP/s") if k.rate_flop_per_s else "-", k.rate_flop_per_s),
+        "AI": _Cell(f"{intensity(ai)} {level}" if ai else "-", ai),
+        "bound": _Cell(bound_of(k), is_number=False),
+        "of roof": _Cell("-" if k.fraction_of_roof is None else f"{100 * k.fraction_of_roof:.1f} %", k.fraction_of_roof),
+        "of bandwidth": _Cell("-" if bandwidth is None else f"{100 * bandwidth:.1f} %", bandwidth),
+        "flags": _Cell(", ".join(k.flags), is_number=False),
+    }
+
+
+def _binding_ai(k: Judgement) -> tuple[str, float | None]:
+    """On the level that binds, else on the slowest that is known."""
+    if k.bound and k.bound.level and k.ai.get(k.bound.level):
+        return k.bound.level, k.ai[k.bound.level]
+    return next(((level, k.ai[level]) for level in _SLOW_TO_FAST if k.ai.get(level)), ("", None))
+
+
+def details(comparison: Comparison) -> list[dict[str, Json]]:
+    """What the chart and the panel below it say of each kernel."""
+    whole = sum(k.point.time_s for k in comparison.kernels) or 1.0
+    return [_details(k, comparison.roofs, whole) for k in comparison.kernels]
+
+
+def _details(k: Judgement, roofs: Roofs, whole_s: float) -> dict[str, Json]:
+    """``hover`` is escaped for plotly's labels; the rest the scripts write as text, never as HTML."""
+    facts = [f"bound by {bound_of(k)}"]
+    if k.fraction_of_roof is not None:
+        facts.append(f"{100 * k.fraction_of_roof:.1f} % of its roof")
+    facts += [f"{level}: {100 * share:.1f} % of the bandwidth" for level, share in k.bandwidth_share.items() if share]
+    facts += [f"AI at {level}: {intensity(ai)} FLOP/byte" for level, ai in k.ai.items() if ai]
+    place = k.point.origin.file if k.point.origin.line is None else f"{k.point.origin.file}, line {k.point.origin.line}"
+    return {
+        "hover": list[Json](hover_parts(k, whole_s)),
+        "name": short_name(k.point.name, 400),
+        "label": k.point.label,
+        "time": f"{with_prefix(k.point.time_s, 's')} in {k.point.launches} launches",
+        "facts": list[Json](facts),
+        "advice": advice(k, roofs),
+        "place": place,
+    }

@@ -1,0 +1,193 @@
+// Names written beside the lines and the longest kernels, placed anew whenever the chart changes its size, zoom or content.
+
+const LINE_HEIGHT = 15;
+const LABEL_SIZE = 12;
+const LEADER = 22;
+const NAMED_KERNELS = 8;
+
+function label(figureId) {
+  const chart = chartOf(figureId);
+  const frame = frameOf(chart);
+  const shown = chart.data.filter((trace) => trace.visible === true && trace.meta);
+  const annotations = [
+    ...endLabels(shown.filter((t) => t.meta.place === "end"), frame),
+    ...slopeLabels(shown.filter((t) => t.meta.place === "slope"), frame),
+    ...topLabels(shown.filter((t) => t.meta.place === "top"), frame),
+    ...kernelLabels(shown.filter((t) => t.meta.layer === "kernels"), frame),
+    ...arrows(figureId, shown),
+  ];
+  Plotly.relayout(chart, { annotations, ...ticksOf(figureId, "xaxis"), ...ticksOf(figureId, "yaxis") });
+}
+
+const pen = document.createElement("canvas").getContext("2d");
+
+function textWidth(text) {
+  pen.font = `${LABEL_SIZE}px ${FONT}`;
+  return pen.measureText(text).width;
+}
+
+// 1, 2 and 5 of each decade where they have room, else the decades; inside of one decade whatever fits.
+function ticksOf(figureId, name) {
+  if (DATA.figures[figureId].layout[name].tickvals) return {};
+  const axis = chartOf(figureId)._fullLayout[name];
+  const decades = Math.abs(axis.range[1] - axis.range[0]);
+  const dtick = axis._length / decades > (name === "xaxis" ? 100 : 60) ? "D2" : 1;
+  return decades < 0.7 ? { [`${name}.tickmode`]: "auto" } : { [`${name}.tickmode`]: "linear", [`${name}.dtick`]: dtick };
+}
+
+// The plot area in pixels, and the way from numbers to pixels inside it.
+function frameOf(chart) {
+  const { xaxis, yaxis } = chart._fullLayout;
+  return {
+    width: xaxis._length,
+    height: yaxis._length,
+    isNarrow: chart.clientWidth < NARROW,
+    x: (value) => xaxis.d2p(value),
+    y: (value) => yaxis.d2p(value),
+  };
+}
+
+function rightMargin(figureId) {
+  if (chartOf(figureId).clientWidth < NARROW) return 14;
+  const labels = DATA.figures[figureId].traces.filter((t) => t.meta.place === "end").map((t) => textWidth(t.meta.label));
+  return labels.length ? Math.min(300, LEADER + 12 + Math.max(...labels)) : 20;
+}
+
+function escaped(text) {
+  return text.replace(/&/g, "&amp;").replace(/</g, "&lt;").replace(/>/g, "&gt;");
+}
+
+const plain = (text, colour) => ({ text: escaped(text), font: { size: LABEL_SIZE, color: colour }, showarrow: false });
+
+// Right of the frame, kept apart, each joined to its line; in a narrow frame above the line.
+function endLabels(traces, frame) {
+  const entries = traces
+    .map((t) => ({ at: frame.y(t.y.at(-1)), value: t.y.at(-1), text: t.meta.label, colour: t.line.color }))
+    .filter((e) => e.at >= 0 && e.at <= frame.height)
+    .sort((a, b) => a.at - b.at);
+  if (frame.isNarrow) {
+    return entries.map((e) => ({
+      ...plain(e.text, e.colour), xref: "paper", x: 1, xanchor: "right", y: Math.log10(e.value), yanchor: "bottom", bgcolor: pageColour("--page"), opacity: 0.9,
+    }));
+  }
+  spread(entries, frame.height);
+  return entries.map((e) => ({
+    ...plain(e.text, e.colour), xref: "paper", x: 1, y: Math.log10(e.value), showarrow: true, arrowhead: 0, arrowwidth: 1, arrowcolor: e.colour,
+    ax: LEADER, ay: e.place - e.at, xanchor: "left", standoff: 1,
+  }));
+}
+
+// Push overlapping entries down, then what hangs over the lower edge up again.
+function spread(entries, height) {
+  let least = 0;
+  for (const entry of entries) {
+    entry.place = Math.max(entry.at, least);
+    least = entry.place + LINE_HEIGHT;
+  }
+  let most = height;
+  for (const entry of [...entries].reverse()) {
+    entry.place = Math.min(entry.place, most);
+    most = entry.place - LINE_HEIGHT;
+  }
+}
+
+// Along the slope, near its left end; a label moves on where the line above it is too close.
+function slopeLabels(traces, frame) {
+  let previous = null;
+  return traces.flatMap((t) => {
+    const start = firstInside(t, frame);
+    const end = { x: Math.min(frame.x(t.x.at(-1)), frame.width), y: Math.max(frame.y(t.y.at(-1)), 0) };
+    const angle = Math.atan2(start.y - end.y, end.x - start.x);
+    const length = textWidth(t.meta.label);
+    const height = start.y + (start.x - 0) * Math.tan(angle);
+    const isClose = previous && Math.abs(previous.height - height) * Math.cos(angle) < LINE_HEIGHT + 4;
+    const along = isClose ? previous.along + length * 1.25 : length * 0.75;
+    if (end.x - start.x < length * Math.cos(angle)) return [];
+    previous = { height, along };
+    const x = start.x + along * Math.cos(angle) - 9 * Math.sin(angle);
+    const y = start.y - along * Math.sin(angle) - 9 * Math.cos(angle);
+    return [{
+      ...plain(t.meta.label, t.line.color), xref: "paper", yref: "paper", x: x / frame.width, y: 1 - y / frame.height,
+      xanchor: "center", yanchor: "middle", textangle: (-angle * 180) / Math.PI,
+    }];
+  });
+}
+
+// Where a rising line enters the frame, in pixels.
+function firstInside(trace, frame) {
+  const [x0, y0] = [frame.x(trace.x[0]), frame.y(trace.y[0])];
+  const [x1, y1] = [frame.x(trace.x.at(-1)), frame.y(trace.y.at(-1))];
+  const rise = (y0 - y1) / (x1 - x0);
+  const x = Math.max(0, x0, x0 + (y0 - frame.height) / rise);
+  return { x, y: y0 - (x - x0) * rise };
+}
+
+function topLabels(traces, frame) {
+  return traces
+    .filter((t) => frame.x(t.x[0]) > 0 && frame.x(t.x[0]) < frame.width)
+    .map((t) => ({
+      ...plain(t.meta.label, pageColour("--faint")), x: Math.log10(t.x[0]), yref: "paper", y: 1, xanchor: "left", yanchor: "top", textangle: 90,
+    }));
+}
+
+// The kernels that take the most time, at their slowest level, where there is room.
+function kernelLabels(traces, frame) {
+  const places = new Map();
+  for (const trace of traces) {
+    trace.meta.rows.forEach((row, index) => {
+      const place = { row, x: trace.x[index], y: trace.y[index], size: sizeOf(trace, index), colour: trace.marker.color };
+      if (!places.has(row) || places.get(row).x < place.x) places.set(row, place);
+    });
+  }
+  const taken = [];
+  return [...places.values()]
+    .sort((a, b) => b.size - a.size)
+    .slice(0, NAMED_KERNELS)
+    .flatMap((place) => kernelLabel(place, frame, taken));
+}
+
+function sizeOf(trace, index) {
+  return Array.isArray(trace.marker.size) ? trace.marker.size[index] : trace.marker.size;
+}
+
+function kernelLabel(place, frame, taken) {
+  const text = shortened(DATA.kernels[place.row].name);
+  const [x, y, width] = [frame.x(place.x), frame.y(place.y), textWidth(text) + 6];
+  if (x < 0 || x > frame.width || y < 0 || y > frame.height) return [];
+  const reach = place.size / 2 + 3;
+  const tries = [[reach + width / 2, 0], [0, reach + 9], [-reach - width / 2, 0], [0, -reach - 9], [reach + width / 2, 20], [reach + width / 2, -20]];
+  const free = tries.find(([dx, dy]) => {
+    const box = [x + dx - width / 2, y + dy - 8, x + dx + width / 2, y + dy + 8];
+    return box[0] > 0 && box[2] < frame.width && box[1] > 0 && box[3] < frame.height && !taken.some((other) => overlap(box, other));
+  });
+  if (!free) return [];
+  taken.push([x + free[0] - width / 2, y + free[1] - 8, x + free[0] + width / 2, y + free[1] + 8]);
+  return [{
+    ...plain(text, place.colour), x: Math.log10(place.x), y: Math.log10(place.y), xshift: free[0], yshift: -free[1],
+    xanchor: "center", yanchor: "middle", bgcolor: pageColour("--page"), opacity: 0.88, borderpad: 1,
+  }];
+}
+
+function overlap(one, other) {
+  return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
+}
+
+function shortened(name) {
+  return name.length <= 28 ? name : `${name.slice(0, 18)}...${name.slice(-7)}`;
+}
+
+// From one version of a kernel to the next, at the slowest level that both have.
+function arrows(figureId, shown) {
+  if (figureId !== "roofline") return [];
+  const at = (row) => shown.filter((t) => t.meta.rows).flatMap((t) => t.meta.rows.map((r, i) => ({ r, level: t.meta.level, x: t.x[i], y: t.y[i] }))).filter((p) => p.r === row);
+  return DATA.steps.flatMap(([from, to]) => {
+    const later = at(to).sort((a, b) => b.x - a.x);
+    const pair = later.map((end) => [at(from).find((start) => start.level === end.level), end]).find(([start]) => start);
+    if (!pair) return [];
+    const [start, end] = pair;
+    return [{
+      text: "", showarrow: true, arrowhead: 2, arrowwidth: 1.4, arrowcolor: pageColour("--ink"), standoff: 6, startstandoff: 6,
+      x: Math.log10(end.x), y: Math.log10(end.y), axref: "x", ayref: "y", ax: Math.log10(start.x), ay: Math.log10(start.y),
+    }];
+  });
+}

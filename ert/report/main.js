@@ -1,0 +1,53 @@
+// Wire the page: theme, switches, print, charts.
+
+function showTheme() {
+  document.documentElement.dataset.theme = state.printing ? "light" : state.theme;
+  document.documentElement.toggleAttribute("data-dark", isDark());
+  const button = document.getElementById("theme");
+  button.textContent = `Theme: ${state.theme}`;
+}
+
+function nextTheme() {
+  state.theme = THEME_CHOICES[(THEME_CHOICES.indexOf(state.theme) + 1) % THEME_CHOICES.length];
+  showTheme();
+  redrawAll();
+}
+
+// Paper is light and narrower than the screen; every chart must be there.
+function preparePrint() {
+  state.printing = true;
+  showTheme();
+  for (const figureId of Object.keys(DATA.figures)) {
+    chartOf(figureId).style.width = "680px";
+    draw(figureId);
+    Plotly.Plots.resize(chartOf(figureId));
+    label(figureId);
+  }
+}
+
+function endPrint() {
+  state.printing = false;
+  showTheme();
+  for (const figureId of Object.keys(DATA.figures)) chartOf(figureId).style.width = "";
+  redrawAll();
+}
+
+function wireSwitches() {
+  for (const input of document.querySelectorAll("input[data-figure]")) {
+    input.addEventListener("change", () => draw(input.dataset.figure));
+  }
+}
+
+showTheme();
+document.getElementById("theme").addEventListener("click", nextTheme);
+document.getElementById("print").addEventListener("click", () => window.print());
+PREFERS_DARK.addEventListener("change", () => {
+  showTheme();
+  redrawAll();
+});
+window.addEventListener("beforeprint", preparePrint);
+window.addEventListener("afterprint", endPrint);
+wireSwitches();
+wireKernels();
+Object.keys(DATA.figures).forEach((figureId) => wireKeyboard(chartOf(figureId)));
+drawLazily();

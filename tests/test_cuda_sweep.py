@@ -13,9 +13,9 @@ from softcuda.devices import A100_LIKE, H200_LIKE, RTX4090_LIKE, environment
 from ert.ceilings import load
 
 ERT = Path(sys.executable).with_name("ert")
-SMALL = Path(__file__).parent / "data" / "cuda" / "small.toml"
-QUICKLY = ("--config", str(SMALL), "--no-plot")
-FEW = (*QUICKLY, "--precision", "fp32", "--level", "DRAM")
+CONFIGS = Path(__file__).parent / "data" / "cuda"
+QUICKLY = ("--config", str(CONFIGS / "small.toml"), "--no-plot")
+FEW = ("--config", str(CONFIGS / "few.toml"), "--no-plot", "--precision", "fp32", "--level", "DRAM")
 
 
 def ert(devices, *arguments, visible=None, **options):
@@ -170,7 +170,7 @@ def test_a_failing_launch_costs_one_point(tmp_path, fault, words):
     found = sweep([A100_LIKE], tmp_path, *FEW, faults=fault)
     (failed,) = [p for p in found["points"] if p["status"] == "error"]
     assert words in failed["reason"]
-    assert len([p for p in found["points"] if p["status"] == "ok"]) > 40
+    assert len([p for p in found["points"] if p["status"] == "ok"]) > 15
     assert {(c["level"], c["op"]) for c in found["ceilings"]["bandwidth"]} >= {("DRAM", "read"), ("DRAM", "copy")}
 
 
@@ -181,7 +181,7 @@ def test_memory_that_runs_out_costs_the_points_that_wanted_it(tmp_path):
 
 
 def test_launches_that_do_nothing_are_never_fast_samples(tmp_path):
-    found = sweep([A100_LIKE], tmp_path, *FEW, faults="skipped@60-80")
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="skipped@60-70")
     for point in found["points"]:
         for time_s in point["samples_s"]:
             assert time_s > 1e-3, point["id"]
@@ -191,7 +191,7 @@ def test_launches_that_do_nothing_are_never_fast_samples(tmp_path):
 
 
 def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
-    found = sweep([A100_LIKE], tmp_path, *FEW, faults="lost@800")
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="lost@200")
     status = [p["status"] for p in found["points"]]
     assert status.count("ok") > 5
     assert status.count("error") > 5
@@ -206,7 +206,7 @@ def test_a_busy_device_is_said_to_be_busy(tmp_path):
 
 
 def test_a_throttling_spell_is_flagged_and_left_out(tmp_path):
-    found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle@500-700")
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle@100-160")
     flagged = [p for p in found["points"] if p["throttled"]]
     assert flagged
     assert {word for p in flagged for words in p["throttled"] for word in words} == {"SwPowerCap"}

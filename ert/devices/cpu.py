@@ -220,7 +220,9 @@ class CpuDevice:
 
     def _arena(self, element: str) -> Arena:
         if element not in self._arenas:
-            self._arenas[element] = Arena(self._pool, cpu_facts.memory_budget_bytes() // self.threads, element, self._seed)
+            # As much as ``levels`` promised: what is available now may be less, and a plan stands on the promise.
+            promised = self._levels[-1].capacity_bytes or 0
+            self._arenas[element] = Arena(self._pool, promised // self.threads + ARRAYS * _PAGE_BYTES, element, self._seed)
         return self._arenas[element]
 
     def operands_for(self, variant: Variant) -> NDArray[np.uint8]:

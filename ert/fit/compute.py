@@ -11,12 +11,15 @@ from numpy.typing import ArrayLike
 from ert.errors import AnalysisError
 from ert.findings import Finding
 from ert.fit.model import Floats, Interval
-from ert.stats import median_ci95
+from ert.stats import MedianCi, median_ci95
 
 # Candidates within 1 % of the ceiling reach it: the plateau over chains and occupancy.
 _PLATEAU = 0.01
-# Fewer samples of a candidate cannot be split into those that choose and those that measure.
-_FOLDS = 5
+# With fewer samples a candidate has too few in either half to choose by.
+_LEAST_TO_SPLIT = 4
+# Two halves that choose among equals are not independent: for K equal candidates whose best of a half lies m sigmas high, the
+# variance of their mean grows by 1 + m^2/(K - 1), at most 1.35 (K = 4).
+_TIE_FACTOR = 1.35**0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +41,9 @@ class Ceiling:
 def fit_ceiling(candidates: Mapping[str, ArrayLike]) -> Ceiling:
     """The ceiling over candidates (chains, occupancy, working sets), each with its sampled rates (n,).
 
-    The largest of many noisy medians is too high, since noise helps to win. So the samples of each candidate are dealt
-    into five hands; each hand measures the candidate that the other four hands choose. Median and interval are those of
-    the samples so collected: as many as one candidate has, none of which took part in its own choice.
+    The largest of many noisy medians is too high, since noise helps to win. So each half of the samples (even and odd ones)
+    measures the candidate that the other half chooses, and value and interval are those of both halves together: as many
+    samples as one candidate has, none of which took part in its own choice.
     Raises AnalysisError without candidates, without samples, or for rates that are not positive and finite.
     Source: cross-fitting, Chernozhukov et al., Econometrics Journal 21 (2018); honest estimation, Athey & Imbens, PNAS 113 (2016).
     """
@@ -49,11 +52,10 @@ def fit_ceiling(candidates: Mapping[str, ArrayLike]) -> Ceiling:
         raise AnalysisError("no candidates for a ceiling. Sweep at least one combination of parameters.")
     medians = {name: float(np.median(r)) for name, r in rates.items()}
     best = max(medians, key=lambda name: medians[name])
-    fewest = min(r.size for r in rates.values())
-    measured = np.concatenate([_measured_by(hand, rates) for hand in range(_FOLDS)]) if fewest >= _FOLDS else rates[best]
-    value, low, high = median_ci95(measured)
-    plateau = tuple(name for name, median in medians.items() if median >= (1 - _PLATEAU) * value)
-    return Ceiling(value, None if low is None or high is None else (low, high), best, plateau or (best,), tuple(_lone(best, medians)))
+    can_split = min(r.size for r in rates.values()) >= _LEAST_TO_SPLIT
+    measured = median_ci95(np.concatenate([_measured(rates, half) for half in (0, 1)]) if can_split else rates[best])
+    plateau = tuple(name for name, median in medians.items() if median >= (1 - _PLATEAU) * measured.median) or (best,)
+    return Ceiling(measured.median, _interval(measured, best, medians), best, plateau, tuple(_lone(best, medians)))
 
 
 def _checked(name: str, samples: ArrayLike) -> Floats:
@@ -63,10 +65,20 @@ def _checked(name: str, samples: ArrayLike) -> Floats:
     return rates
 
 
-def _measured_by(hand: int, rates: Mapping[str, Floats]) -> Floats:
-    """The samples in this hand of the candidate that the other hands choose."""
-    others = {name: float(np.median(r[np.arange(r.size) % _FOLDS != hand])) for name, r in rates.items()}
-    return rates[max(others, key=lambda name: others[name])][hand::_FOLDS]
+def _measured(rates: Mapping[str, Floats], half: int) -> Floats:
+    """This half of the samples of the candidate that the other half chooses."""
+    chosen = max(rates, key=lambda name: float(np.median(rates[name][1 - half :: 2])))
+    return rates[chosen][half::2]
+
+
+def _interval(measured: MedianCi, best: str, medians: Mapping[str, float]) -> Interval | None:
+    """The interval of the median, wider where it cannot tell the best candidate from another."""
+    value, low, high = measured
+    if low is None or high is None:
+        return None
+    is_tie = any(median >= low for name, median in medians.items() if name != best)
+    factor = _TIE_FACTOR if is_tie else 1.0
+    return value - factor * (value - low), value + factor * (high - value)
 
 
 def _lone(best: str, medians: Mapping[str, float]) -> list[Finding]:

@@ -29,9 +29,9 @@ _EACH_SIDE = 2
 # Residuals beyond this many sigmas count linearly instead of squared.
 _SOFT_SIGMAS = 2.0
 _FIRST_SIGMA, _LEAST_SIGMA, _SIGMA_ROUNDS = 0.02, 1e-6, 3
-_ROUNDS = 60
-# No interval of ln B or ln P is wider than a factor e^3 either way; below 4^-9 of that it has no width.
-_WIDEST, _APPROACHES = 3.0, 9
+_ROUNDS, _SETTLED, _STUCK = 60, 1e-8, 1e9
+# No interval of ln B or ln P is wider than a factor e^3 either way. Its ends are found to 1 % of its width.
+_WIDEST, _LEAST_STEP, _PRECISION = 3.0, 1e-7, 0.01
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,27 +181,32 @@ def _solve(points: _Points, start: Floats, fixed: int | None = None) -> Floats:
     Source: Levenberg-Marquardt with iterated weights, Marquardt, SIAM J. Applied Math. 11 (1963); Huber, Ann. Math. Stat. 35 (1964).
     """
     parameters, damping = start.copy(), 1e-3
-    free = [i for i in range(_PARAMETERS) if i != fixed]
     residual, slopes = points.residual(parameters)
     loss = points.loss(residual)
     for _ in range(_ROUNDS):
         weight = np.minimum(1.0, _SOFT_SIGMAS * points.sigma / np.maximum(np.abs(residual), 1e-300))
+        downhill = slopes.T @ (weight * residual)
+        free = [i for i in range(_PARAMETERS) if i != fixed and not _is_held(parameters, downhill, i)]
         normal = (slopes[:, free] * weight[:, None]).T @ slopes[:, free]
-        step = np.linalg.solve(normal + np.diag(damping * normal.diagonal() + 1e-12), slopes[:, free].T @ (weight * residual))
         trial = parameters.copy()
-        trial[free] += step
+        trial[free] += np.linalg.solve(normal + np.diag(damping * normal.diagonal() + 1e-12), downhill[free])
         trial[_SOFTNESS] = min(max(trial[_SOFTNESS], _SHARPEST), _SOFTEST)
         tried, tried_slopes = points.residual(trial)
-        if (tried_loss := points.loss(tried)) < loss:
-            gain, parameters, residual, slopes, loss = loss - tried_loss, trial, tried, tried_slopes, tried_loss
-            damping /= 5
-            if gain < 1e-10 * (1 + loss):
-                break
-        else:
-            damping *= 5
-            if damping > 1e9:
-                break
+        gain = loss - points.loss(tried)
+        damping = damping / 5 if gain > 0 else damping * 5
+        if gain > 0:
+            parameters, residual, slopes, loss = trial, tried, tried_slopes, loss - gain
+        if 0 < gain < _SETTLED * loss or damping > _STUCK:
+            break
     return parameters
+
+
+def _is_held(parameters: Floats, downhill: Floats, index: int) -> bool:
+    """True for 1/p at an end of its range that it would leave."""
+    if index != _SOFTNESS:
+        return False
+    at = parameters[_SOFTNESS]
+    return bool((at <= _SHARPEST and downhill[index] < 0) or (at >= _SOFTEST and downhill[index] > 0))
 
 
 def _check_sides(points: _Points, best: Floats) -> None:
@@ -218,28 +223,28 @@ def _check_sides(points: _Points, best: Floats) -> None:
 
 def _interval(points: _Points, best: Floats, index: int) -> Interval:
     """95 % interval of one parameter: where the loss, least over the other two, rises by what an F test allows."""
-    least = points.loss(points.residual(best)[0])
-    freedom = points.log_time.size - _PARAMETERS
-    limit = least * (1 + float(fdtri(1, freedom, 0.95)) / freedom)
+    residual, slopes = points.residual(best)
+    least, freedom = points.loss(residual), points.log_time.size - _PARAMETERS
+    allowed = least * float(fdtri(1, freedom, 0.95)) / freedom
     bounds = (_SHARPEST, _SOFTEST) if index == _SOFTNESS else (best[index] - _WIDEST, best[index] + _WIDEST)
+    # Where a parabola with the curvature at the best point would cross: the first guess.
+    curvature = np.linalg.pinv(slopes.T @ slopes)[index, index]
+    guess = max(float(np.sqrt(max(allowed, 0.0) * curvature)) * points.sigma, _LEAST_STEP)
 
     def excess(value: float) -> float:
         start = best.copy()
         start[index] = value
-        return points.loss(points.residual(_solve(points, start, index))[0]) - limit
+        return points.loss(points.residual(_solve(points, start, index))[0]) - least - allowed
 
-    low, high = (_crossing(excess, float(best[index]), float(bound)) for bound in bounds)
+    low, high = (_crossing(excess, float(best[index]), float(b), s) for b, s in zip(bounds, (-guess, guess), strict=True))
     return low, high
 
 
-def _crossing(excess: Callable[[float], float], inside: float, bound: float) -> float:
-    """Where ``excess`` turns positive between a point inside the interval and the bound; the bound if it does not."""
-    if inside == bound or excess(bound) <= 0:
-        return bound
-    # The interval is usually a tiny part of the way to the bound: approach it in powers first.
-    for power in range(_APPROACHES, -1, -1):
-        end = inside + (bound - inside) * 4.0**-power
+def _crossing(excess: Callable[[float], float], inside: float, bound: float, step: float) -> float:
+    """Where ``excess`` turns positive on the way from a point inside the interval to the bound; the bound if it does not."""
+    while inside != bound:
+        end = max(inside + step, bound) if step < 0 else min(inside + step, bound)
         if excess(end) > 0:
-            return float(brentq(excess, inside, end, rtol=1e-4, xtol=1e-7))
-        inside = end
+            return float(brentq(excess, inside, end, xtol=abs(step) * _PRECISION))
+        inside, step = end, 2 * step
     return bound

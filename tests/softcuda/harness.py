@@ -48,7 +48,8 @@ def soft_compiler() -> Nvcc:
 def library() -> ctypes.CDLL:
     """The soft driver, loaded so that PyCUDA finds it under the name libcuda.so.1."""
     os.environ["SOFTCUDA_DEVICES"] = ";".join([*(f"cc={cc},sms=2,mem=1e9" for cc in FAMILIES), LARGE_DEVICE])
-    return ctypes.CDLL(str(driver_folder() / "libcuda.so.1"), mode=ctypes.RTLD_GLOBAL)
+    # Not RTLD_GLOBAL: NVRTC in the same process must not find the C++ library that comes with it.
+    return ctypes.CDLL(str(driver_folder() / "libcuda.so.1"))
 
 
 @cache

@@ -8,6 +8,12 @@ static CUresult unsupported(const char *name) {
 }
 #define STUB(name) API CUresult name() { return unsupported(#name); }
 
+// NVRTC asks a driver that is in its process for tables of private functions, and does without where there are none.
+API CUresult cuGetExportTable(const void **table, const void *) {
+    *table = nullptr;
+    return NOT_FOUND;
+}
+
 STUB(cuArray3DCreate_v2)
 STUB(cuArray3DGetDescriptor_v2)
 STUB(cuArrayCreate_v2)

@@ -1,0 +1,341 @@
+"""Which night of which ceiling is suspect, lost, drifting, better, throttled, or changed together with its surroundings.
+
+Every night is judged by the nights before it alone, all series at once. Three questions are asked:
+- is this night unusual? z on log ratios to a rolling baseline without its outliers (Hampel 1974), as a Q chart (Quesenberry 1991);
+- do the last nights add up to a loss? self-starting CUSUM (Hawkins, "Self-starting CUSUM charts for location and scale",
+  The Statistician 36, 1987) of winsorized z, so that no single night can trip it (Lucas & Crosier, "Robust CUSUM", 1982);
+- is the median of the last nights below the reference, which never moves by itself?
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ert.history_rules import Rules
+from ert.history_stats import MEDIAN_PENALTY, Bools, Floats, Ints, Spread, is_slide, normal_z, push, row_medians, spread, without_gross
+
+StepKind = Literal["suspect", "regression", "improvement", "throttled", "environment_change"]
+# Position + 1 is the code of a kind in ``Judgement.kind``; 0 is a night with nothing to say.
+STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
+SUSPECT, REGRESSION, IMPROVEMENT, THROTTLED, ENVIRONMENT = range(1, 6)
+
+# The nights whose median is the size of a change.
+_LAST = 3
+# The rolling baseline ends this many nights before tonight: a loss is raised in its third night, before its first is a part of it.
+_DELAY = 2
+# A change of the surroundings moves the baselines from this z on: three nights that were asked for are not one of thousands.
+_MOVED_Z = 3.0
+# So few nights cannot show whether they slide; they are a loss.
+_SHORT_RUN = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Nights:
+    """What there is to judge, (series, nights), oldest first.
+
+    log_value  natural logarithm of the ceiling, NaN where there is none
+    own_sigma  relative standard error the run itself gives, 0 where it gives none
+    excused    the device says that something slowed it (throttling, another program)
+    changed    the surroundings differ from those of the series' night before
+    baselines  night -> (series, nights) pairs: from this night on, these nights are reference and rolling baseline
+    """
+
+    log_value: Floats
+    own_sigma: Floats
+    excused: Bools
+    changed: Bools
+    baselines: Mapping[int, Sequence[tuple[int, Sequence[int]]]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """Per series and night. Changes are natural logarithms of ratios, NaN where there is none; ``since`` is a night.
+
+    kind, change, since          a step against the rolling baseline; kind 0 for none, else ``STEP_KINDS[kind - 1]``
+    drift_change, drift_since    against the reference, while it is raised
+    expected                     the rolling baseline the night was compared with, NaN while it is being learned
+    reference                    (series,), after the last night; NaN while there is none
+    """
+
+    kind: NDArray[np.int8]
+    change: Floats
+    since: Ints
+    drift_change: Floats
+    drift_since: Ints
+    expected: Floats
+    reference: Floats
+
+    @classmethod
+    def empty(cls, shape: tuple[int, int]) -> Judgement:
+        """Nothing to say of any night."""
+
+        def nan() -> Floats:
+            return np.full(shape, np.nan)
+
+        return cls(np.zeros(shape, np.int8), nan(), np.zeros(shape, np.int64), nan(), np.zeros(shape, np.int64), nan(), np.full(shape[0], np.nan))
+
+
+@dataclass(slots=True)
+class _Sum:
+    """One side of the CUSUM, (series,): its value, the nights it has been above 0, and the first of them."""
+
+    sign: float
+    value: Floats
+    nights: Ints
+    since: Ints
+
+    def add(self, rows: Bools, z: Floats, slack_z: float, most: float, night: int) -> None:
+        self.since[rows & (self.value == 0)] = night
+        self.value[rows] = np.clip(self.value + self.sign * z - slack_z, 0.0, most)[rows]
+        self.nights[rows] = np.where(self.value > 0, self.nights + 1, 0)[rows]
+
+    def clear(self, rows: Bools | int) -> None:
+        self.value[rows] = 0.0
+        self.nights[rows] = 0
+
+
+@dataclass(slots=True)
+class _State:
+    """What is remembered of each series from one night to the next.
+
+    trail     the last ordinary nights, the baseline among them;  recent: the last judged ones;  settled: since a change of surroundings
+    loss      size of the loss that is raised, as a log ratio
+    """
+
+    trail: Floats
+    recent: Floats
+    settled: Floats
+    ready: Bools
+    excused_share: Floats
+    reference: Floats
+    reference_nights: Ints
+    settle_left: Ints
+    settle_since: Ints
+    settling: Bools
+    low: _Sum
+    high: _Sum
+    is_lost: Bools
+    loss: Floats
+    is_drifting: Bools
+    drift_since: Ints
+
+    @classmethod
+    def new(cls, series: int, rules: Rules) -> _State:
+        def nan(width: int) -> Floats:
+            return np.full((series, width), np.nan)
+
+        def whole() -> Ints:
+            return np.zeros(series, np.int64)
+
+        def no() -> Bools:
+            return np.zeros(series, np.bool_)
+
+        return cls(
+            trail=nan(rules.baseline.rolling_nights + _DELAY),
+            recent=nan(rules.drift.nights),
+            settled=nan(rules.nights.settle),
+            ready=no(),
+            excused_share=np.zeros(series),
+            reference=np.full(series, np.nan),
+            reference_nights=whole(),
+            settle_left=whole(),
+            settle_since=whole(),
+            settling=no(),
+            low=_Sum(-1.0, np.zeros(series), whole(), whole()),
+            high=_Sum(1.0, np.zeros(series), whole(), whole()),
+            is_lost=no(),
+            loss=np.zeros(series),
+            is_drifting=no(),
+            drift_since=whole(),
+        )
+
+    def start_afresh(self, series: int, values: Floats) -> None:
+        """Take ``values`` (n,) as reference and rolling baseline, and forget everything else."""
+        for buffer in (self.trail, self.recent, self.settled):
+            buffer[series] = np.nan
+        for flag in (self.is_lost, self.is_drifting):
+            flag[series] = False
+        self.low.clear(series)
+        self.high.clear(series)
+        self.settle_left[series] = 0
+        last = values[-self.trail.shape[1] :]
+        self.trail[series, -last.size :] = last
+        self.reference[series], self.reference_nights[series] = values.mean(), values.size
+        self.ready[series] = True
+
+
+@dataclass(frozen=True, slots=True)
+class _Tonight:
+    """One night against what is expected; all (series,).
+
+    away, z  from the rolling baseline, as a log ratio and in standard deviations; 0 where nothing can be judged
+    sigma    of the baseline, not below what is believed
+    """
+
+    number: int
+    value: Floats
+    away: Floats
+    z: Floats
+    spread: Spread
+    sigma: Floats
+    is_low: Bools
+    is_high: Bools
+    excused: Bools
+    judged: Bools
+
+    def is_far(self, z: float) -> Bools:
+        return (np.abs(self.z) > z) & (self.is_low | self.is_high)
+
+
+def judge(nights: Nights, rules: Rules) -> Judgement:
+    """Judge every night of every series by the nights before it."""
+    found = Judgement.empty(nights.log_value.shape)
+    state = _State.new(nights.log_value.shape[0], rules)
+    for t in range(nights.log_value.shape[1]):
+        for series, chosen in nights.baselines.get(t, ()):
+            values = nights.log_value[series, list(chosen)]
+            state.start_afresh(series, values[np.isfinite(values)])
+        _begin_to_settle(state, nights.changed[:, t], t, rules)
+        tonight = _compare(nights, t, state, rules)
+        found.expected[:, t] = np.where(state.ready, tonight.spread.mean, np.nan)
+        _mark(found, tonight, tonight.excused & tonight.is_low & (tonight.z < -rules.step.slack_z), THROTTLED)
+        lost, settling = state.is_lost.copy(), state.settling
+        _follow_loss(state, found, tonight, tonight.judged & lost, rules)
+        _settle(state, found, tonight, tonight.judged & ~lost & settling, rules)
+        _watch(state, found, tonight, tonight.judged & ~lost & ~settling, rules)
+        _drift(state, found, tonight, tonight.judged & ~lost & ~state.is_lost, rules)
+        _learn(state, tonight, nights.excused[:, t], rules)
+    found.reference[:] = state.reference
+    return found
+
+
+def _begin_to_settle(state: _State, changed: Bools, t: int, rules: Rules) -> None:
+    """Surroundings that change while a baseline is learned start it afresh; a loss that is raised already stays one."""
+    begins = changed & state.ready & ~state.is_lost
+    state.settle_left[begins] = rules.nights.settle
+    state.settle_since[begins] = t
+    state.settling = state.settle_left > 0
+    state.trail[changed & ~state.ready] = np.nan
+
+
+def _compare(nights: Nights, t: int, state: _State, rules: Rules) -> _Tonight:
+    value, least = nights.log_value[:, t], rules.step.least_change
+    known = np.isfinite(value) & state.ready
+    usual = spread(without_gross(state.trail[:, :-_DELAY], least))
+    sigma = np.fmax(usual.sigma, rules.baseline.least_noise)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        away = np.where(known, value - usual.mean, 0.0)
+        error = np.hypot(np.maximum(sigma, nights.own_sigma[:, t]), sigma / np.sqrt(usual.nights))
+        z = np.where(known, normal_z(away / error, usual.nights - 1), 0.0)
+    # What is always throttled cannot be excused by it: its baseline is a throttled one.
+    excused = nights.excused[:, t] & known & (state.excused_share <= 0.5)
+    is_low, is_high = away <= np.log1p(-least), away >= np.log1p(least)
+    return _Tonight(t, value, away, z, usual, sigma, is_low, is_high, excused, known & ~excused)
+
+
+def _mark(found: Judgement, tonight: _Tonight, rows: Bools, kind: int, since: Ints | None = None) -> None:
+    t = tonight.number
+    found.kind[rows, t] = kind
+    found.change[rows, t] = tonight.away[rows]
+    found.since[rows, t] = t if since is None else since[rows]
+
+
+def _follow_loss(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+    """A loss stays raised until the median of several nights is nearer to the baseline; that stands still meanwhile."""
+    push(state.recent, rows, tonight.value)
+    last = np.median(state.recent[:, -rules.nights.recover :], axis=1) - tonight.spread.mean
+    over = rows & (last > state.loss / 2)
+    _mark(found, tonight, rows & ~over, REGRESSION, state.low.since)
+    state.is_lost[over] = False
+    state.recent[over] = np.nan
+    state.low.clear(over)
+    state.high.clear(over)
+
+
+def _settle(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+    """After a change of the surroundings: what changed with them is theirs, and moves both baselines."""
+    _mark(found, tonight, rows & tonight.is_far(rules.step.suspect_z), ENVIRONMENT, state.settle_since)
+    push(state.settled, rows, tonight.value)
+    state.settle_left[rows] -= 1
+    done = rows & (state.settle_left == 0)
+    moved = np.where(done, np.median(state.settled, axis=1) - tonight.spread.mean, 0.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = tonight.sigma * np.sqrt(MEDIAN_PENALTY / rules.nights.settle + 1 / tonight.spread.nights)
+        is_moved = done & (np.abs(normal_z(moved / error, tonight.spread.nights - 1)) > _MOVED_Z)
+    # Only a change worth a report moves the reference; many small ones would carry it away unseen.
+    is_moved &= (moved <= np.log1p(-rules.step.least_change)) | (moved >= np.log1p(rules.step.least_change))
+    state.reference[is_moved] += moved[is_moved]
+    for buffer in (state.trail, state.recent):
+        buffer[is_moved] += moved[is_moved, None]
+        for night in state.settled.T:
+            push(buffer, done, night)
+    state.low.clear(done)
+    state.high.clear(done)
+
+
+def _watch(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+    """The ordinary night."""
+    step = rules.step
+    push(state.trail, rows, tonight.value)
+    for side in (state.low, state.high):
+        # Twice the limit is certainty enough; a sum that grew without end would not come back in time.
+        side.add(rows, np.clip(tonight.z, -step.clip_z, step.clip_z), step.slack_z, 2 * step.limit_z, tonight.number)
+    size = np.where(rows, row_medians(state.trail[:, -_LAST:]) - tonight.spread.mean, 0.0)
+    lost = _steps(state, rows & (state.low.value > step.limit_z) & (size <= np.log1p(-step.least_change)))
+    gained = rows & (state.high.value > step.limit_z)
+    _mark(found, tonight, rows & tonight.is_far(step.suspect_z) & ~lost & ~gained, SUSPECT)
+    _mark(found, tonight, lost, REGRESSION, state.low.since)
+    _mark(found, tonight, gained & (size >= np.log1p(step.least_change)), IMPROVEMENT, state.high.since)
+    state.is_lost |= lost
+    state.loss[lost] = size[lost]
+    push(state.recent, lost, tonight.value)
+    # Whatever is gained is the new standard at once, also where it is too little to report.
+    state.trail[gained, :-_LAST] += size[gained, None]
+    state.low.clear(gained)
+    state.high.clear(gained)
+
+
+def _steps(state: _State, tripped: Bools) -> Bools:
+    """Those whose sum comes from a step. A slide is left to the reference, which sees it; the rolling baseline goes along."""
+    lost = tripped.copy()
+    for row in map(int, np.flatnonzero(tripped)):
+        if state.low.nights[row] > _SHORT_RUN and is_slide(state.trail[row]):
+            lost[row] = False
+            state.low.clear(row)
+    return lost
+
+
+def _drift(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+    """The median of the last nights against the reference; raised until it is half way back."""
+    # The nights of a settling came in together, at its end.
+    push(state.recent, rows & ~state.settling, tonight.value)
+    asked = rows & np.isfinite(state.recent).all(axis=1) & (state.reference_nights > 0)
+    away = np.where(asked, np.median(state.recent, axis=1) - state.reference, 0.0)
+    sigma = np.fmax(tonight.spread.successive, rules.baseline.least_noise)
+    error = sigma * np.sqrt(MEDIAN_PENALTY / rules.drift.nights + 1 / np.maximum(state.reference_nights, 1))
+    # Successive differences of n nights are worth two thirds of n - 1 degrees of freedom (von Neumann 1941).
+    z = normal_z(away / error, (tonight.spread.nights - 1) * 2 / 3)
+    begins = asked & ~state.settling & (away <= np.log1p(-rules.drift.change)) & (z < -rules.drift.z)
+    goes_on = asked & state.is_drifting & (away <= np.log1p(-rules.drift.change / 2))
+    state.drift_since[begins & ~state.is_drifting] = tonight.number
+    state.is_drifting[asked] = (begins | goes_on)[asked]
+    raised = asked & state.is_drifting
+    found.drift_change[raised, tonight.number] = away[raised]
+    found.drift_since[raised, tonight.number] = state.drift_since[raised]
+
+
+def _learn(state: _State, tonight: _Tonight, excused: Bools, rules: Rules) -> None:
+    """Take in the nights of series that have no baseline yet, and fix the reference when there are enough."""
+    known = np.isfinite(tonight.value)
+    push(state.trail, known & ~state.ready, tonight.value)
+    seen = np.isfinite(state.trail).sum(axis=1)
+    state.excused_share[known] += (excused[known] - state.excused_share[known]) / np.maximum(seen[known], 1)
+    state.ready |= seen >= rules.baseline.least_nights
+    fixed = state.ready & (state.reference_nights == 0) & (seen >= rules.baseline.reference_nights)
+    state.reference[fixed] = np.nanmean(without_gross(state.trail[fixed], rules.step.least_change), axis=1)
+    state.reference_nights[fixed] = rules.baseline.reference_nights

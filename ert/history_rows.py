@@ -1,0 +1,168 @@
+"""One run of the store as one row of the index: who, when, comparable with what, and its ceilings."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NoReturn
+
+from ert.ceilings import SCHEMA, SCHEMA_VERSION, load, to_dict
+from ert.errors import ErtError
+from ert.fingerprint import fingerprint
+from ert.jsontypes import Json
+from ert.precisions import PRECISIONS
+from ert.store import StoredFile
+
+
+@dataclass(frozen=True, slots=True)
+class CeilingRow:
+    """One ceiling of one run; value, ci_lo, ci_hi in byte/s, flop/s or op/s."""
+
+    ceiling: str
+    unit: str
+    value: float
+    ci_lo: float | None
+    ci_hi: float | None
+    roof: bool
+    flags: list[str]
+    clock_hz: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """One file of the store; with a ``problem`` (torn, newer, foreign) everything that is not its path and folder is None.
+
+    night        UTC day of the run;  series: runs that share it may stand in one history
+    facts        what else makes runs comparable, and ``environment`` the surroundings: JSON text, keys sorted
+    repeat_of    start of the run that this one repeats some ceilings of
+    """
+
+    path: str
+    size: int
+    mtime_ns: int
+    host: str
+    device: str
+    problem: str | None = None
+    created: str | None = None
+    night: str | None = None
+    device_id: str | None = None
+    name: str | None = None
+    kind: str | None = None
+    memory_bytes: int | None = None
+    series: str | None = None
+    facts: str | None = None
+    sweep: str | None = None
+    environment: str | None = None
+    repeat_of: str | None = None
+    ceilings: list[CeilingRow] = field(default_factory=list)
+
+
+def read_row(store: Path, file: StoredFile) -> RunRow:
+    """The row of a file. What cannot be read becomes a row with a ``problem``, so that one bad file stops nobody."""
+    path = store / file.path
+    try:
+        return _row(file, _DECODER.decode(path.read_bytes().decode()))
+    except (OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        pass
+    # Older versions and damaged files take the long way, which migrates the ones and explains the others.
+    try:
+        return _row(file, to_dict(load(path)))
+    except ErtError as error:
+        problem = str(error)
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        problem = f"{path}: not a run of a device: {error!r}."
+    return RunRow(file.path, file.size, file.mtime_ns, file.host, file.device, problem)
+
+
+def row_to_json(row: RunRow) -> str:
+    """One line of the file the index is filled from."""
+    return json.dumps(row, default=_fields, allow_nan=False)
+
+
+def _fields(row: RunRow | CeilingRow) -> dict[str, object]:
+    """``dataclasses.asdict`` copies everything, which a hundred thousand files notice."""
+    return {name: getattr(row, name) for name in row.__slots__}
+
+
+def _refuse(word: str) -> NoReturn:
+    raise ValueError(word)
+
+
+_DECODER = json.JSONDecoder(parse_constant=_refuse)
+
+
+def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
+    """Only a document of exactly this version, and only if its numbers are such as a ceiling can have."""
+    if document["schema"] != SCHEMA or document["schema_version"] != SCHEMA_VERSION:
+        raise ValueError("another schema")
+    device, environment, config, lists = (_object(document[key]) for key in ("device", "environment", "config", "ceilings"))
+    created = datetime.datetime.fromisoformat(_text(document["created"]))
+    if created.tzinfo is None:
+        raise ValueError("a time without a zone")
+    created = created.astimezone(datetime.UTC)
+    print_ = fingerprint(device, environment, config)
+    memory, repeated = device.get("memory_bytes"), config.get("repeat_of")
+    return RunRow(
+        path=file.path,
+        size=file.size,
+        mtime_ns=file.mtime_ns,
+        host=_text(environment.get("host") or file.host),
+        device=_text(device.get("uuid") or device.get("id") or file.device),
+        created=created.replace(tzinfo=None).isoformat(timespec="seconds") + "Z",
+        night=created.date().isoformat(),
+        device_id=_text(device["id"]),
+        name=_text(device["name"]),
+        kind=_text(device["kind"]),
+        memory_bytes=memory if isinstance(memory, int) else None,
+        series=print_.series,
+        facts=json.dumps(print_.device, sort_keys=True),
+        sweep=print_.sweep,
+        environment=json.dumps(print_.environment, sort_keys=True),
+        repeat_of=_text(repeated["created"]) if isinstance(repeated, dict) else None,
+        ceilings=[*map(_bandwidth, _list(lists["bandwidth"])), *map(_compute, _list(lists["compute"]))],
+    )
+
+
+def _bandwidth(value: Json) -> CeilingRow:
+    row = _object(value)
+    return _ceiling(row, f"{_text(row['level'])} {_text(row['op'])}", "B/s")
+
+
+def _compute(value: Json) -> CeilingRow:
+    row = _object(value)
+    precision = _text(row["precision"])
+    is_float = precision not in PRECISIONS or PRECISIONS[precision].is_float
+    return _ceiling(row, f"{precision} {_text(row['path'])} {_text(row['op'])}", "FLOP/s" if is_float else "op/s")
+
+
+def _ceiling(row: dict[str, Json], name: str, unit: str) -> CeilingRow:
+    value, interval, clock = _positive(row["value"]), row.get("ci95"), row.get("clock_hz")
+    lo, hi = (_positive(end) for end in _list(interval)) if interval is not None else (None, None)
+    flags = [_text(flag) for flag in _list(row.get("flags", []))]
+    return CeilingRow(name, unit, value, lo, hi, bool(row["roof"]), flags, None if clock is None else _positive(clock))
+
+
+def _object(value: Json) -> dict[str, Json]:
+    if not isinstance(value, dict):
+        raise TypeError(value)
+    return value
+
+
+def _list(value: Json) -> list[Json]:
+    if not isinstance(value, list):
+        raise TypeError(value)
+    return value
+
+
+def _text(value: Json) -> str:
+    if not isinstance(value, str):
+        raise TypeError(value)
+    return value
+
+
+def _positive(value: Json) -> float:
+    if not isinstance(value, int | float) or isinstance(value, bool) or value <= 0:
+        raise ValueError(value)
+    return float(value)

@@ -18,14 +18,16 @@ if TYPE_CHECKING:
     from ert.plot_points import PlotKernels
 
 FORMATS = ("png", "svg", "pdf")
+# No picture but an interactive page, which ert.report draws.
+PAGE = "html"
 _DPI = 200
 
 
 def plot_format(path: StrPath) -> str:
     """The format a file's suffix asks for. Raises ConfigError naming the known suffixes."""
     suffix = Path(path).suffix.lower().lstrip(".")
-    if suffix not in FORMATS:
-        known = ", ".join(f".{name}" for name in FORMATS)
+    if suffix not in (*FORMATS, PAGE):
+        known = ", ".join(f".{name}" for name in (*FORMATS, PAGE))
         raise ConfigError(f"{path}: a picture cannot be drawn as '{'.' + suffix if suffix else 'a file without suffix'}'. Known: {known}.")
     return suffix
 

@@ -61,6 +61,19 @@ def test_folder_text_and_newer_file_are_refused_by_name(tmp_path: Path):
         assert done.stderr.count("\n") == 1
 
 
+def test_plot_draws_the_roof_above_the_tables_with_dots_or_letters():
+    dots, letters = ert("show", "--plot", CPU, PYTHONIOENCODING="utf-8"), ert("show", "--plot", CPU, PYTHONIOENCODING="ascii")
+    assert dots.stdout.index("arithmetic intensity") < dots.stdout.index("Bandwidth")
+    assert any("\u2800" <= c <= "\u28ff" for c in dots.stdout)
+    assert letters.stdout.partition("Bandwidth")[0].isascii()
+
+
+def test_plot_is_cut_off_on_a_narrow_terminal_and_never_folded():
+    roof = ert("show", "--plot", CPU, COLUMNS="40").stdout.partition("arithmetic intensity")[0]
+    assert max(map(len, roof.splitlines())) <= 40
+    assert len(roof.splitlines()) == 24
+
+
 def test_no_file_is_wrong_usage():
     assert ert("show").returncode == 2
 

@@ -217,7 +217,7 @@ def test_suffix_decides_the_format_whatever_its_case():
     assert [plot_format(f"a.b/c.{suffix}") for suffix in ("png", "SVG", "Pdf")] == ["png", "svg", "pdf"]
 
 
-@pytest.mark.parametrize("name", ["x.html", "x.jpg", "x", "png"])
+@pytest.mark.parametrize("name", ["x.htm", "x.jpg", "x", "png"])
 def test_other_suffixes_are_refused_naming_the_known_ones(name: str):
     with pytest.raises(ConfigError, match=r"Known: \.png, \.svg, \.pdf\."):
         plot_format(name)

@@ -9,7 +9,9 @@ const CONFIG = {
 };
 const SMALL_FONT = 11;
 const LABEL_DECADES = 0.1;
-const NARROW = 720;
+const NARROW = 600;
+// With more kernels than this their markers let others shine through.
+const MANY = 60;
 
 function chartOf(figureId) {
   return document.getElementById(`chart-${figureId}`);
@@ -33,7 +35,7 @@ function themed(trace, switches) {
     const isRidge = Boolean(trace.meta.ridge);
     const edge = { color: isRidge ? colour : pageColour("--page"), width: trace.meta.layer === "kernels" || isRidge ? 1 : 0 };
     shown.marker = { ...trace.marker, color: isRidge ? pageColour("--page") : colour, line: edge };
-    if (trace.meta.layer === "kernels") shown.marker.opacity = 0.85;
+    if (trace.meta.layer === "kernels") shown.marker.opacity = DATA.kernels.length > MANY ? 0.6 : 0.85;
   }
   if (trace.meta.ridge) keepRidges(shown, switches.key);
   if (trace.meta.rows) shown.hovertext = trace.meta.rows.map((row, index) => kernelHover(row, trace.hovertext[index]));
@@ -60,20 +62,15 @@ function hasRoom(xs, index) {
   return xs.every((x, other) => other >= index || Math.abs(Math.log10(x / xs[index])) > LABEL_DECADES);
 }
 
-function layoutOf(figureId) {
+function layoutOf(figureId, traces) {
   const figure = DATA.figures[figureId];
   const ink = pageColour("--ink");
-  const rule = pageColour("--rule");
-  const title = (name) => ({ font: { size: 13 }, ...figure.layout[name].title });
-  const axis = { color: ink, gridcolor: rule, linecolor: pageColour("--faint"), mirror: true, zeroline: false, ticks: "outside" };
-  const log = { minor: { ticks: "outside", ticklen: 3, showgrid: false } };
-  const axisOf = (name) => ({ ...axis, ...(figure.layout[name].tickvals ? {} : log), ...figure.layout[name], title: title(name) });
-  return {
-    ...figure.layout,
-    xaxis: axisOf("xaxis"),
-    yaxis: axisOf("yaxis"),
+  const margin = { l: 72, r: rightMargin(figureId), t: 34, b: 52 };
+  const layout = {
+    xaxis: axisOf(figure.layout.xaxis),
+    yaxis: axisOf(figure.layout.yaxis),
     autosize: true,
-    margin: { l: 72, r: rightMargin(figureId), t: 34, b: 52 },
+    margin,
     paper_bgcolor: "rgba(0,0,0,0)",
     plot_bgcolor: "rgba(0,0,0,0)",
     font: { family: FONT, size: 13, color: ink },
@@ -83,6 +80,36 @@ function layoutOf(figureId) {
     showlegend: false,
     uirevision: zoomOf(figureId),
   };
+  const ranges = rangesOf(figureId);
+  if (ranges) addLabels(figureId, traces, layout, ranges);
+  return layout;
+}
+
+function axisOf(axis) {
+  return {
+    color: pageColour("--ink"), gridcolor: pageColour("--rule"), linecolor: pageColour("--faint"), mirror: true, zeroline: false, ticks: "outside",
+    ...(axis.tickvals ? {} : { minor: { ticks: "outside", ticklen: 3, showgrid: false } }),
+    ...axis,
+    title: { font: { size: 13 }, ...axis.title },
+  };
+}
+
+// The ends of both axes, as zoomed or as in the file; null where plotly chooses them.
+function rangesOf(figureId) {
+  const axes = DATA.figures[figureId].layout;
+  if (axes.xaxis.autorange) return null;
+  const current = isDrawn(figureId) ? chartOf(figureId)._fullLayout : axes;
+  return [[...current.xaxis.range], [...current.yaxis.range]];
+}
+
+// Ticks and labels go in with the first drawing: a second one would take as long again.
+function addLabels(figureId, traces, layout, [xRange, yRange]) {
+  const chart = chartOf(figureId);
+  const { l, r, t, b } = layout.margin;
+  const [width, height] = [chart.clientWidth - l - r, chart.clientHeight - t - b];
+  Object.assign(layout.xaxis, ticksOf(figureId, "xaxis", xRange, width));
+  Object.assign(layout.yaxis, ticksOf(figureId, "yaxis", yRange, height));
+  layout.annotations = annotationsOf(figureId, traces, frameOf(chart, width, height, xRange, yRange));
 }
 
 // Zoom stays as it is when the theme or a switch changes, except where one of several roofs is chosen.
@@ -93,12 +120,14 @@ function zoomOf(figureId) {
 function draw(figureId) {
   const chart = chartOf(figureId);
   const isNew = !isDrawn(figureId);
-  Plotly.react(chart, tracesOf(figureId), layoutOf(figureId), CONFIG);
+  const traces = tracesOf(figureId);
+  const layout = layoutOf(figureId, traces);
+  Plotly.react(chart, traces, layout, CONFIG);
   if (isNew) {
     chart.on("plotly_relayout", (change) => change.annotations || label(figureId));
     chart.on("plotly_click", (event) => followClick(event.points[0]));
   }
-  label(figureId);
+  if (!layout.annotations) label(figureId);
 }
 
 function redrawAll() {

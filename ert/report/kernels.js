@@ -39,7 +39,7 @@ function selectKernel(index) {
     else row.removeAttribute("aria-current");
   }
   fillPanel(DATA.kernels[index]);
-  draw("roofline");
+  if (isDrawn("roofline")) draw("roofline");
 }
 
 function fillPanel(kernel) {

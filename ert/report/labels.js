@@ -5,18 +5,40 @@ const LABEL_SIZE = 12;
 const LEADER = 22;
 const NAMED_KERNELS = 8;
 
-function label(figureId) {
-  const chart = chartOf(figureId);
-  const frame = frameOf(chart);
-  const shown = chart.data.filter((trace) => trace.visible === true && trace.meta);
-  const annotations = [
+function annotationsOf(figureId, traces, frame) {
+  const shown = traces.filter((trace) => trace.visible === true && trace.meta);
+  return [
     ...endLabels(shown.filter((t) => t.meta.place === "end"), frame),
     ...slopeLabels(shown.filter((t) => t.meta.place === "slope"), frame),
     ...topLabels(shown.filter((t) => t.meta.place === "top"), frame),
     ...kernelLabels(shown.filter((t) => t.meta.layer === "kernels"), frame),
     ...arrows(figureId, shown),
   ];
-  Plotly.relayout(chart, { annotations, ...ticksOf(figureId, "xaxis"), ...ticksOf(figureId, "yaxis") });
+}
+
+// After a zoom, and where plotly itself chose the range of the axes.
+function label(figureId) {
+  const chart = chartOf(figureId);
+  const { xaxis, yaxis } = chart._fullLayout;
+  const frame = frameOf(chart, xaxis._length, yaxis._length, xaxis.range, yaxis.range);
+  const change = { annotations: annotationsOf(figureId, chart.data, frame) };
+  for (const [name, axis] of [["xaxis", xaxis], ["yaxis", yaxis]]) {
+    const { tickmode, dtick } = ticksOf(figureId, name, axis.range, axis._length);
+    if (tickmode && axis.tickmode !== tickmode) change[`${name}.tickmode`] = tickmode;
+    if (dtick && axis.dtick !== dtick) change[`${name}.dtick`] = dtick;
+  }
+  Plotly.relayout(chart, change);
+}
+
+// The plot area in pixels, and the way from numbers to pixels inside it; the axes are logarithmic.
+function frameOf(chart, width, height, [left, right], [low, high]) {
+  return {
+    width,
+    height,
+    isNarrow: chart.clientWidth < NARROW,
+    x: (value) => ((Math.log10(value) - left) / (right - left)) * width,
+    y: (value) => (1 - (Math.log10(value) - low) / (high - low)) * height,
+  };
 }
 
 const pen = document.createElement("canvas").getContext("2d");
@@ -27,24 +49,10 @@ function textWidth(text) {
 }
 
 // 1, 2 and 5 of each decade where they have room, else the decades; inside of one decade whatever fits.
-function ticksOf(figureId, name) {
+function ticksOf(figureId, name, range, length) {
   if (DATA.figures[figureId].layout[name].tickvals) return {};
-  const axis = chartOf(figureId)._fullLayout[name];
-  const decades = Math.abs(axis.range[1] - axis.range[0]);
-  const dtick = axis._length / decades > (name === "xaxis" ? 100 : 60) ? "D2" : 1;
-  return decades < 0.7 ? { [`${name}.tickmode`]: "auto" } : { [`${name}.tickmode`]: "linear", [`${name}.dtick`]: dtick };
-}
-
-// The plot area in pixels, and the way from numbers to pixels inside it.
-function frameOf(chart) {
-  const { xaxis, yaxis } = chart._fullLayout;
-  return {
-    width: xaxis._length,
-    height: yaxis._length,
-    isNarrow: chart.clientWidth < NARROW,
-    x: (value) => xaxis.d2p(value),
-    y: (value) => yaxis.d2p(value),
-  };
+  const decades = Math.abs(range[1] - range[0]);
+  return decades < 0.7 ? { tickmode: "auto" } : { tickmode: "linear", dtick: length / decades > (name === "xaxis" ? 100 : 60) ? "D2" : 1 };
 }
 
 function rightMargin(figureId) {
@@ -66,8 +74,8 @@ function endLabels(traces, frame) {
     .filter((e) => e.at >= 0 && e.at <= frame.height)
     .sort((a, b) => a.at - b.at);
   if (frame.isNarrow) {
-    return entries.map((e) => ({
-      ...plain(e.text, e.colour), xref: "paper", x: 1, xanchor: "right", y: Math.log10(e.value), yanchor: "bottom", bgcolor: pageColour("--page"), opacity: 0.9,
+    return entries.filter((e, i) => !i || e.at - entries[i - 1].at >= LINE_HEIGHT).map((e) => ({
+      ...plain(e.text, e.colour), xref: "paper", x: 1, xanchor: "right", y: Math.log10(e.value), yanchor: "bottom",
     }));
   }
   spread(entries, frame.height);
@@ -164,7 +172,7 @@ function kernelLabel(place, frame, taken) {
   taken.push([x + free[0] - width / 2, y + free[1] - 8, x + free[0] + width / 2, y + free[1] + 8]);
   return [{
     ...plain(text, place.colour), x: Math.log10(place.x), y: Math.log10(place.y), xshift: free[0], yshift: -free[1],
-    xanchor: "center", yanchor: "middle", bgcolor: pageColour("--page"), opacity: 0.88, borderpad: 1,
+    xanchor: "center", yanchor: "middle",
   }];
 }
 

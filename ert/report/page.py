@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import hashlib
 import json
 import re
@@ -44,9 +45,14 @@ def save_report(content: Content, path: StrPath) -> None:
 
 
 def render_report(content: Content) -> str:
-    """The text of the HTML file, about 5 MB, nearly all of it plotly. Raises AnalysisError if there are no ceilings to draw."""
+    """The text of the HTML file, about 2 MB, nearly all of it plotly. Raises AnalysisError if there are no ceilings to draw."""
     sections, figures = _sections(content)
     return _page(content, [summary_html(content), *(s.html() for s in sections)], _header(content, sections), figures)
+
+
+def save_roofline_page(content: Content, path: StrPath) -> None:
+    """The interactive roofline alone, whole or not at all. Errors as in ``save_report``."""
+    write_text_atomic(path, render_roofline_page(content))
 
 
 def render_roofline_page(content: Content) -> str:
@@ -101,7 +107,7 @@ def _page(content: Content, main: list[Html], header: Html, figures: dict[str, F
         "main": joined(main, "\n"),
         "footer": tag("p", f"Made from a ceilings file of {found.tool}. GB = 10^9 bytes, one FMA = 2 FLOP."),
         "data": _data(content, figures),
-        "plotly": plotly,
+        "plotly": base64.b64encode(gzip.compress(plotly.encode(), mtime=0)).decode(),
         "script": script,
     }
     return _SLOT.sub(lambda slot: slots[slot[1]], _shipped("page.html"))

@@ -66,7 +66,7 @@ def roofline_section(content: Content, figure: Figure) -> Section:
     offered = {
         "kernels": Switch("kernels", "kernels"),
         "points": Switch("points", "measured points", is_on=not has_kernels),
-        "corners": Switch("corners", "rounded corners"),
+        "corners": Switch("corners", "rounded corners", is_on=not has_kernels),
         "other": Switch("other", "other instructions", is_on=others + len(keys) <= _MOST_LINES),
     }
     controls = tag(

@@ -72,7 +72,7 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
     """The ceilings of a finished sweep."""
     # Every sample was checked when it was taken: a device lost later on takes none of them back.
     candidates = [to_candidate(device, state) for state in states if state.samples]
-    fit = _fit_curve(device, candidates)
+    fit = _fit_curves(device, candidates, {s.planned.task.kernel.name: s.planned.task.kernel.levels for s in states})
     bandwidth, refused_bandwidth = _publish(_bandwidth_ceilings(device, fit, candidates))
     compute, refused_compute = _publish(_compute_ceilings(device, candidates))
     roofs, corner_findings = _roofs(bandwidth, compute, candidates)
@@ -161,8 +161,32 @@ def _median(values: Sequence[float]) -> float | None:
 # --- levels -------------------------------------------------------------------------------------------------------------------------
 
 
-def _fit_curve(device: Device, candidates: Iterable[Candidate]) -> LevelFit:
-    """Levels of the read curve; at each size the fastest variant stands for what the level can deliver."""
+def _fit_curves(device: Device, candidates: Sequence[Candidate], shown: Mapping[str, Sequence[str]]) -> LevelFit:
+    """Levels of every kernel that walked the curve; of a level that several show, the one on the longest plateau.
+
+    shown  kernel -> the levels it can show
+
+    A kernel that loads past L1 shows L2 where one that uses L1 does not: the L1 of all SMs of a GPU together is nearly as large as L2.
+    """
+    walked = list(dict.fromkeys(c.point.kernel for c in candidates if c.is_curve))
+    fits = [_fit_curve(device, [c for c in candidates if c.point.kernel == name], shown[name]) for name in walked]
+    if len(fits) <= 1:
+        return fits[0] if fits else _fit_curve(device, [], ())
+    longest: dict[str, Level] = {}
+    for level in (level for fit in fits for level in fit.levels):
+        if level.name and (level.name not in longest or _octaves(level) > _octaves(longest[level.name])):
+            longest[level.name] = level
+    levels = tuple(longest[name] for name in FAST_TO_SLOW if name in longest)
+    return LevelFit(levels, tuple(warning for fit in fits for warning in fit.warnings))
+
+
+def _octaves(level: Level) -> float:
+    low, high = level.working_set_bytes
+    return float(np.log2(high / low))
+
+
+def _fit_curve(device: Device, candidates: Iterable[Candidate], names: Sequence[str]) -> LevelFit:
+    """Levels of one kernel's curve, of those it can show; at each size the fastest variant stands for what the level can deliver."""
     best: dict[int, Candidate] = {}
     for candidate in candidates:
         size = candidate.point.working_set_bytes
@@ -174,7 +198,9 @@ def _fit_curve(device: Device, candidates: Iterable[Candidate]) -> LevelFit:
         )
     sizes = np.concatenate([np.full(c.times_s.size, float(size)) for size, c in best.items()])
     rates = np.concatenate([c.rates for c in best.values()])
-    facts = [CapacityFact(level.name, level.capacity_bytes if level.name != "DRAM" else None) for level in device.levels()]
+    facts = [
+        CapacityFact(level.name, level.capacity_bytes if level.name != "DRAM" else None) for level in device.levels() if level.name in names
+    ]
     return fit_levels(Curve(sizes, rates), facts)
 
 
@@ -206,6 +232,10 @@ def _bandwidth_ceilings(device: Device, fit: LevelFit, candidates: Sequence[Cand
     levels = {level.name: level for level in fit.levels if level.name}
     groups: dict[tuple[str, str], list[Candidate]] = {}
     for c in candidates:
+        if c.point.measures == "bandwidth" and c.point.level == "shared":
+            # Shared memory is addressed by itself and on no curve: what was measured there is that level and nothing else.
+            size = float(c.point.working_set_bytes or 0)
+            levels.setdefault("shared", Level("shared", c.median, (c.median, c.median), (size, size), 1))
         if c.point.measures == "bandwidth" and c.point.level in levels:
             groups.setdefault((c.point.level, c.point.op), []).append(c)
     order = sorted(groups, key=lambda key: FAST_TO_SLOW.index(key[0]))

@@ -51,6 +51,7 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
     asked = [
         *_curve_points(device, config, chosen, levels),
         *_level_points(config, chosen, levels, device.levels()),
+        *_shared_points(config, chosen),
         *_register_points(config, chosen),
     ]
     points: list[PlannedPoint] = []
@@ -214,6 +215,14 @@ def _level_points(
             for precision in _precisions_of(kernel, config):
                 for parameters in combinations(kernel, config, level.name):
                     yield _point(Task(kernel, precision, level.name, size, parameters))
+
+
+def _shared_points(config: SweepConfig, kernels: Sequence[Kernel]) -> Iterable[PlannedPoint]:
+    """Shared memory is as large as the kernel's blocks take: no working set is asked for, and no curve shows it."""
+    for kernel in kernels:
+        if kernel.levels == ("shared",) and (not config.levels or "shared" in config.levels):
+            for parameters in combinations(kernel, config, "shared"):
+                yield _point(Task(kernel, kernel.precisions[0], "shared", None, parameters))
 
 
 def _register_points(config: SweepConfig, kernels: Sequence[Kernel]) -> Iterable[PlannedPoint]:

@@ -158,7 +158,7 @@ class Sweep:
         try:
             prepared = self._device.prepare(state.planned.task)
             try:
-                repeats = state.repeats or calibrate(prepared, rule.min_time_s)
+                repeats = state.repeats or calibrate(prepared, max(rule.min_time_s, prepared.least_time_s))
                 samples = visit(prepared, repeats, rule.per_visit, patience_s)
                 size, flops, moved = prepared.working_set_bytes, prepared.flops_per_repeat, prepared.bytes_per_repeat
                 return Visit(state.planned.id, "ok", None, size, flops, moved, repeats, tuple(samples))

@@ -10,6 +10,7 @@ import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import numpy as np
 
@@ -40,7 +41,7 @@ class Machine:
     limit_factor     physical limit over planted value
     faults           number of a sample (from 1) -> what it raises
     refuses          kernel name -> what preparing it raises
-    sample_s         real seconds each visit takes, for tests that stop a run in the middle
+    hold_at, hold    from this number of timings on, wait as long as the file ``hold`` is there: a test stops the run right here
     """
 
     capacities: Mapping[str, int] = field(default_factory=lambda: {"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB, "DRAM": 8 * GIB})
@@ -57,7 +58,8 @@ class Machine:
     name: str = "Planted"
     faults: Mapping[int, Exception] = field(default_factory=dict)
     refuses: Mapping[str, ErtError] = field(default_factory=dict)
-    sample_s: float = 0.0
+    hold_at: int = 0
+    hold: Path | None = None
 
     def seconds_per_byte(self, working_set_bytes: int) -> float:
         """A level holds everything up to its size and nothing from twice its size on, with a straight line between."""
@@ -90,6 +92,7 @@ class FakeDevice:
     def __init__(self, machine: Machine | None = None, seed: int = 1) -> None:
         self.machine = machine or Machine()
         self.samples = 0
+        self.timings = 0
         self.visits: list[Task] = []
         self.is_closed = False
         self.random = np.random.default_rng(seed)
@@ -129,6 +132,10 @@ class FakeDevice:
             return None
         return f"the planted machine has no {precision} arithmetic"
 
+    def is_held(self) -> bool:
+        hold = self.machine.hold
+        return hold is not None and self.timings >= self.machine.hold_at and hold.exists()
+
     def make_ready(self, tasks: Sequence[Task]) -> None:
         """Nothing to compile."""
 
@@ -155,6 +162,8 @@ class FakeDevice:
     def launch_overhead_s(self) -> float | None:
         return 1e-6
 
+    least_time_s = 0.0
+
     def close(self) -> None:
         self.is_closed = True
 
@@ -177,8 +186,9 @@ class FakePrepared:
         self._device, self._task = device, task
 
     def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> Sequence[Sample]:
-        if self._device.machine.sample_s:
-            time.sleep(self._device.machine.sample_s)
+        self._device.timings += 1
+        while self._device.is_held():
+            time.sleep(0.005)
         return [self._one(repeats) for _ in range(count)]
 
     def _one(self, repeats: int) -> Sample:
@@ -205,6 +215,7 @@ def list_devices() -> list[Listed]:
 
 
 def open_device(device_id: str, options: Options) -> FakeDevice:
-    """FAKE_SAMPLE_S in the environment makes every visit take that long, so that a test can stop the run in the middle."""
-    sample_s = float(os.environ.get("FAKE_SAMPLE_S", "0"))
-    return FakeDevice(Machine(threads=options.threads or 2, name=os.environ.get("FAKE_NAME", "Planted"), sample_s=sample_s))
+    """FAKE_HOLD=NUMBER:FILE in the environment is Machine's ``hold_at`` and ``hold``, FAKE_NAME its name."""
+    number, _, path = os.environ.get("FAKE_HOLD", "0:").partition(":")
+    hold = Path(path) if path else None
+    return FakeDevice(Machine(threads=options.threads or 2, name=os.environ.get("FAKE_NAME", "Planted"), hold_at=int(number), hold=hold))

@@ -68,6 +68,20 @@ def test_planted_memory_ceilings_are_found_within_one_percent(full_sweep, device
 
 
 @by_name
+def test_l2_and_shared_memory_have_ceilings_too(full_sweep, device):
+    found = {(c["level"], c["op"]): c["value"] for c in full_sweep(device)["ceilings"]["bandwidth"]}
+    for op in ("read", "write", "copy"):
+        assert found["L2", op] == pytest.approx(device.ceilings["l2bw"], rel=0.01)
+        assert found["shared", op] == pytest.approx(device.ceilings["smembw"], rel=0.01)
+
+
+@by_name
+def test_l2_ends_where_it_was_planted(full_sweep, device):
+    l2 = next(c for c in full_sweep(device)["ceilings"]["bandwidth"] if c["level"] == "L2")
+    assert device.says["l2"] / 1.5 <= l2["capacity_bytes"] <= device.says["l2"] * 1.5
+
+
+@by_name
 def test_l1_ends_where_it_was_planted(full_sweep, device):
     (l1,) = [c for c in full_sweep(device)["ceilings"]["bandwidth"] if c["level"] == "L1"]
     planted = device.says["l1"] * device.says["sms"]

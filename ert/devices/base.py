@@ -86,9 +86,11 @@ class Prepared(Protocol):
     """A compiled, checked and verified kernel with its buffers, ready to be timed.
 
     working_set_bytes  what it really touches (rounded to whole trips), None in registers
+    least_time_s       shorter samples would measure the start of the kernel, too
     """
 
     working_set_bytes: int | None
+    least_time_s: float
     flops_per_repeat: float
     bytes_per_repeat: float
 

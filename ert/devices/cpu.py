@@ -273,6 +273,9 @@ class CpuDevice:
 class PreparedCpu:
     """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
 
+    # Stamps are taken inside the kernel's threads: no start is in a sample.
+    least_time_s = 0.0
+
     def __init__(self, device: CpuDevice, loaded: LoadedKernel, working_set_bytes: int | None) -> None:
         self._device, self._loaded = device, loaded
         self._next_chunk = 0

@@ -30,15 +30,27 @@ _LEAST_PIECE = 4
 def first_sigma(sizes: Sizes) -> Floats:
     """(n,) noise of each size's log bandwidth, from its residual to the line through its two neighbours.
 
-    A straight ramp leaves no residual, and a step only two in the window.
+    A straight ramp leaves no residual, and a step only two in the window. An outlier spoils three, so the worst are left
+    out by the noise of the whole curve before each place gets its own.
     Source: difference-based variance, Gasser, Sroka & Jennen-Steinmetz, Biometrika 73 (1986), with a quantile for robustness.
     """
-    x, y, n = sizes.octave, sizes.log_rate, len(sizes)
-    if n < 3:
-        return np.full(n, _SIGMA_FLOOR)
+    overall = _quantile_sigma(_neighbour_residuals(sizes))
+    calm = sizes.keep(~outliers(sizes, np.full(len(sizes), overall)))
+    return np.interp(sizes.octave, calm.octave, _rolling(_neighbour_residuals(calm), _EARLY_SHARE, _EARLY_TO_SIGMA))
+
+
+def _neighbour_residuals(sizes: Sizes) -> Floats:
+    """(n,) distance of each size from the line through its neighbours, scaled to the noise of one size; the ends repeat the next."""
+    x, y = sizes.octave, sizes.log_rate
+    if x.size < 3:
+        return np.zeros(x.size)
     right = (x[1:-1] - x[:-2]) / (x[2:] - x[:-2])
     residual = (y[1:-1] - (1 - right) * y[:-2] - right * y[2:]) / np.sqrt(1 + right**2 + (1 - right) ** 2)
-    return _rolling(np.concatenate([residual[:1], residual, residual[-1:]]), _EARLY_SHARE, _EARLY_TO_SIGMA)
+    return np.concatenate([residual[:1], residual, residual[-1:]])
+
+
+def _quantile_sigma(residual: Floats) -> float:
+    return max(_SIGMA_FLOOR, _EARLY_TO_SIGMA * float(np.quantile(np.abs(residual), _EARLY_SHARE)))
 
 
 def refined_sigma(sizes: Sizes, pieces: Sequence[Segment], lone: Bools, first: Floats) -> Floats:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ert.fit.model import Bools, Floats
 from ert.fit.noise import first_sigma, outliers, refined_sigma
 from ert.fit.rows import Sizes
-from ert.fit.segments import FALL_PER_OCTAVE, RISE_PER_OCTAVE, cut
+from ert.fit.segments import FALL_PER_OCTAVE, RISE_PER_OCTAVE, Segment, cut
 
 # Neighbours closer than 8 % (0.083 in log) are one level and those 15 % apart (0.14) are two: the border lies half-way.
 LEAST_STEP = 0.11
@@ -24,6 +24,8 @@ LEAST_OCTAVES = 0.4
 # A bump is taken for the exception, instead of the slower stretch before it, only if it is at most a quarter as wide: what slows
 # a device down for a while (throttling, a neighbour, pages in conflict) is far commoner than what speeds it up.
 _BUMP_SHARE = 1 / 4
+# A shelf falls by at most 15 % an octave, and the ramps on either side at least four times as fast.
+_SHELF_FALL, _SHELF_FACTOR = -0.16, 4.0
 # Up to this many sizes between two fragments of one plateau are outliers that the outlier test missed; as many that come back
 # to a level after a dip are no accident.
 _MOST_BETWEEN = 2
@@ -100,10 +102,21 @@ def find_plateaus(sizes: Sizes) -> tuple[WeightedSizes, list[Plateau]]:
     sigma = refined_sigma(sizes, rough, lone, sigma)
     points = WeightedSizes(sizes, sigma, outliers(sizes, sigma))
     pieces = cut(sizes.octave, sizes.log_rate, points.weight)
-    flat = [np.arange(p.start, p.stop)[~points.is_lone[p.start : p.stop]] for p in pieces if p.is_plateau]
+    flat = [np.arange(p.start, p.stop)[~points.is_lone[p.start : p.stop]] for p in pieces if p.is_plateau or _is_shelf(p, pieces)]
     joined = join_equal(points, [points.plateau(members) for members in flat])
     # The last may be narrow, because there the sweep ends and not the level.
     return points, [p for p in joined if p.is_wide or (p is joined[-1] and p.members.size >= LEAST_SIZES)]
+
+
+def _is_shelf(piece: Segment, pieces: Sequence[Segment]) -> bool:
+    """True for a gentle ramp between two much steeper falls: a level whose ends are rounded so far that they meet.
+
+    A ramp by itself is steepest in the middle, whatever its shape.
+    """
+    at = pieces.index(piece)
+    if not _SHELF_FALL <= piece.slope < 0 or piece.stop - piece.start < LEAST_SIZES or not 0 < at < len(pieces) - 1:
+        return False
+    return all(side.slope < _SHELF_FACTOR * piece.slope and side.stop - side.start > 1 for side in (pieces[at - 1], pieces[at + 1]))
 
 
 def step_between(left: Plateau, right: Plateau) -> float:

@@ -33,6 +33,9 @@ class Sizes:
     def __len__(self) -> int:
         return int(self.octave.size)
 
+    def keep(self, mask: Bools) -> Sizes:
+        return Sizes(self.octave[mask], self.log_rate[mask])
+
 
 def check_curve(curve: Curve) -> None:
     """Raise AnalysisError unless the arrays are of one length, positive, finite, and of more than one size."""

@@ -77,7 +77,9 @@ class Judgement:
         def nan() -> Floats:
             return np.full(shape, np.nan)
 
-        return cls(np.zeros(shape, np.int8), nan(), np.zeros(shape, np.int64), nan(), np.zeros(shape, np.int64), nan(), np.full(shape[0], np.nan))
+        return cls(
+            np.zeros(shape, np.int8), nan(), np.zeros(shape, np.int64), nan(), np.zeros(shape, np.int64), nan(), np.full(shape[0], np.nan)
+        )
 
 
 @dataclass(slots=True)

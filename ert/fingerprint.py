@@ -14,7 +14,7 @@ from typing import Literal
 
 from ert.ceilings import Ceilings
 from ert.jsontypes import Json
-from ert.kernels import load_kernels
+from ert.kernels import source_hashes
 
 Section = Literal["device", "environment"]
 
@@ -108,8 +108,8 @@ def changes(before: Mapping[str, Json], after: Mapping[str, Json]) -> tuple[Chan
 
 def kernel_sources(kind: str) -> str:
     """Hash of all kernel files of a device kind: other kernels measure something else."""
-    kernels = load_kernels("cuda" if kind == "cuda" else "cpu")
-    text = "\n".join(f"{name} {kernel.sha256}" for name, kernel in sorted(kernels.items()))
+    hashes = source_hashes("cuda" if kind == "cuda" else "cpu")
+    text = "\n".join(f"{name} {digest}" for name, digest in sorted(hashes.items()))
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 

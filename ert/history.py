@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,7 +17,7 @@ from ert.history_baseline import Baseline, load_baselines, place
 from ert.history_events import Answer, DeviceAnswer, DeviceNight, Event, Judged, answer_of, device_nights, events_of
 from ert.history_index import Index, open_index
 from ert.history_rules import Rules
-from ert.history_series import Grid, load_grid
+from ert.history_series import Grid, Track, load_grid
 from ert.jsontypes import Json
 
 SCHEMA = "ert.history"
@@ -47,11 +47,24 @@ class History:
 
 
 @dataclass(frozen=True, slots=True)
+class Reading:
+    """A ceiling in a night, and the rolling baseline it was judged against, None while that is being learned."""
+
+    host: str
+    device: str
+    ceiling: str
+    unit: str
+    value: float
+    baseline: float | None
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """What is said of some nights; ``night`` is the last of them, and the answers are its."""
+    """What is said of some nights; ``night`` is the last of them, and answers and readings are its."""
 
     night: str
     answers: tuple[DeviceAnswer, ...]
+    readings: tuple[Reading, ...]
     events: tuple[Event, ...]
     findings: tuple[Finding, ...]
 
@@ -74,6 +87,7 @@ class Check:
             "verdict": self.verdict,
             "devices": encode(self.answers),
             "events": encode(self.events),
+            "readings": encode(self.readings),
             "warnings": encode(self.findings),
         }
 
@@ -101,16 +115,23 @@ def check(history: History, night: datetime.date | None = None, since: datetime.
         raise AnalysisError(f"--night {last}: the store has nights from {nights[0]} to {nights[-1]}.")
     first = max(since, nights[0]) if since else last
     found = [(each, events_of(history.judged, each)) for each in device_nights(history.index, first, last, history.judged.rules)]
-    answers = [answer_of(history.judged, each, events) for each, events in found if each.night == last]
-    return Check(last.isoformat(), tuple(answers), tuple(event for _, events in found for event in events), history.findings)
+    tonight = [(each, events) for each, events in found if each.night == last]
+    return Check(
+        night=last.isoformat(),
+        answers=tuple(answer_of(history.judged, each, events) for each, events in tonight),
+        readings=tuple(reading for each, _ in tonight for reading in readings_of(history.judged, each)),
+        events=tuple(event for _, events in found for event in events),
+        findings=history.findings,
+    )
 
 
-def values_of(history: History, night: DeviceNight) -> Sequence[tuple[str, str, float, float | None]]:
-    """(ceiling, unit, value, baseline or None) of a device in a night."""
-    column = (night.night - history.grid.nights[0]).days
-    found = []
-    for row, series in enumerate(history.grid.series):
-        value, expected = history.grid.log_value[row, column], history.judged.judgement.expected[row, column]
-        if (series.track.host, series.track.device, series.track.series) == (night.host, night.device, night.series) and np.isfinite(value):
-            found.append((series.ceiling, series.unit, float(np.exp(value)), float(np.exp(expected)) if np.isfinite(expected) else None))
-    return found
+def readings_of(judged: Judged, night: DeviceNight) -> Iterator[Reading]:
+    """The ceilings of a device in a night."""
+    if night.series is None:
+        return
+    grid, column = judged.grid, (night.night - judged.grid.nights[0]).days
+    for row in judged.rows_of(Track(night.host, night.device, night.series)):
+        value, expected = grid.log_value[row, column], judged.judgement.expected[row, column]
+        if np.isfinite(value):
+            baseline = float(np.exp(expected)) if np.isfinite(expected) else None
+            yield Reading(night.host, night.device, grid.series[row].ceiling, grid.series[row].unit, float(np.exp(value)), baseline)

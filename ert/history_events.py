@@ -49,7 +49,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class DeviceNight:
-    """A device in one night, and the night before it was measured in; ``path`` None: it was not measured.
+    """A device in one night, and the night before it was measured in; ``created``, ``path``, ``series`` None: it was not measured.
 
     last_*   the device's night before this one
     former   UUID of the device that had this place (host and id) until it was last seen, if this one is new there
@@ -60,6 +60,7 @@ class DeviceNight:
     device: str
     device_id: str
     name: str
+    created: datetime.datetime | None
     path: str | None
     series: str | None
     facts: str | None = None
@@ -73,13 +74,14 @@ class DeviceNight:
 
 @dataclass(frozen=True, slots=True)
 class DeviceAnswer:
-    """The one answer of a device for a night, and why."""
+    """The one answer of a device for a night, and why; ``measured``: UTC time of its last run in that night."""
 
     host: str
     device: str
     device_id: str
     name: str
     night: str
+    measured: str | None
     answer: Answer
     note: str
 
@@ -87,7 +89,7 @@ class DeviceAnswer:
 _NIGHTS = """
 WITH n AS (
     SELECT host, device, night, arg_max(device_id, created) AS device_id, arg_max(name, created) AS name,
-           arg_max(path, created) AS path, arg_max(series, created) AS series, arg_max(facts, created) AS facts,
+           max(created) AS created, arg_max(path, created) AS path, arg_max(series, created) AS series, arg_max(facts, created) AS facts,
            arg_max(sweep, created) AS sweep
     FROM runs WHERE problem IS NULL AND repeat_of IS NULL GROUP BY host, device, night),
 places AS (SELECT host, device_id, device, min(night) AS first, max(night) AS last FROM n GROUP BY ALL),
@@ -103,8 +105,8 @@ w AS (
 _MEASURED = (
     _NIGHTS
     + """
-SELECT w.night, w.host, w.device, w.device_id, w.name, w.path, w.series, w.facts, w.sweep, w.last_night, w.last_series, w.last_facts,
-       w.last_sweep, formers.former
+SELECT w.night, w.host, w.device, w.device_id, w.name, w.created, w.path, w.series, w.facts, w.sweep,
+       w.last_night, w.last_series, w.last_facts, w.last_sweep, formers.former
 FROM w LEFT JOIN formers ON w.host = formers.host AND w.device = formers.device AND w.night = formers.night
 WHERE w.night BETWEEN $1 AND $2
 """
@@ -126,9 +128,10 @@ HAVING max(n.night) >= asked.night - $3::INT
 
 def device_nights(index: Index, first: datetime.date, last: datetime.date, rules: Rules) -> list[DeviceNight]:
     """Every device in every night from ``first`` to ``last``, also in nights it was silent; sorted by night, host, device."""
-    measured = [DeviceNight(*cast(tuple[datetime.date, str, str, str, str, str, str], row)) for row in index.query(_MEASURED, first, last)]
+    rows = cast(list[tuple[datetime.date, str, str, str, str, datetime.datetime, str, str]], index.query(_MEASURED, first, last))
+    measured = [DeviceNight(*row) for row in rows]
     silent = [
-        DeviceNight(night, host, device, device_id, name, None, None, last_night=seen)
+        DeviceNight(night, host, device, device_id, name, None, None, None, last_night=seen)
         for night, host, device, device_id, name, seen in cast(
             list[tuple[datetime.date, str, str, str, str, datetime.date]], index.query(_SILENT, first, last, rules.nights.forget)
         )
@@ -249,7 +252,8 @@ def _next_day(night: datetime.date | None) -> str | None:
 def answer_of(judged: Judged, night: DeviceNight, events: Sequence[Event]) -> DeviceAnswer:
     """The device's one answer for the night."""
     answer, note = _answer(judged, night, events)
-    return DeviceAnswer(night.host, night.device, night.device_id, night.name, night.night.isoformat(), answer, note)
+    measured = night.created.isoformat() + "Z" if night.created else None
+    return DeviceAnswer(night.host, night.device, night.device_id, night.name, night.night.isoformat(), measured, answer, note)
 
 
 def _answer(judged: Judged, night: DeviceNight, events: Sequence[Event]) -> tuple[Answer, str]:

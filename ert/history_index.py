@@ -35,6 +35,14 @@ FROM runs, UNNEST(runs.ceilings) AS u(c) WHERE problem IS NULL
 """
 
 
+# What `ert history list` asks.
+DEVICES_SQL = """
+SELECT device, host, arg_max(device_id, created) AS id, arg_max(name, created) AS name,
+       count(DISTINCT night) AS nights, count(*) AS runs, min(night) AS first, max(night) AS last
+FROM runs WHERE problem IS NULL GROUP BY device, host ORDER BY host, device
+"""
+
+
 @dataclass(frozen=True, slots=True)
 class Index:
     """The tables, and what could not be read. ``night`` and ``created`` are DATE and TIMESTAMP, UTC."""

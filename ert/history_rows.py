@@ -9,11 +9,21 @@ from pathlib import Path
 from typing import NoReturn
 
 from ert.ceilings import SCHEMA, SCHEMA_VERSION, load, to_dict
+from ert.codec import decode
 from ert.errors import ErtError
 from ert.fingerprint import fingerprint
 from ert.jsontypes import Json
 from ert.precisions import PRECISIONS
 from ert.store import StoredFile
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatOf:
+    """``config.repeat_of`` of a run that measures some ceilings of another run again: its start, its sweep, which ceilings."""
+
+    created: str
+    sha256: str | None
+    ceilings: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,8 +112,9 @@ def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
     if created.tzinfo is None:
         raise ValueError("a time without a zone")
     created = created.astimezone(datetime.UTC)
-    print_ = fingerprint(device, environment, config)
-    memory, repeated = device.get("memory_bytes"), config.get("repeat_of")
+    prints = fingerprint(device, environment, config)
+    memory, repeated = device.get("memory_bytes"), _repeated(config)
+    ceilings = [*map(_bandwidth, _list(lists["bandwidth"])), *map(_compute, _list(lists["compute"]))]
     return RunRow(
         path=file.path,
         size=file.size,
@@ -116,13 +127,17 @@ def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
         name=_text(device["name"]),
         kind=_text(device["kind"]),
         memory_bytes=memory if isinstance(memory, int) else None,
-        series=print_.series,
-        facts=json.dumps(print_.device, sort_keys=True),
-        sweep=print_.sweep,
-        environment=json.dumps(print_.environment, sort_keys=True),
-        repeat_of=_text(repeated["created"]) if isinstance(repeated, dict) else None,
-        ceilings=[*map(_bandwidth, _list(lists["bandwidth"])), *map(_compute, _list(lists["compute"]))],
+        series=prints.series,
+        facts=json.dumps(prints.device, sort_keys=True),
+        sweep=prints.sweep,
+        environment=json.dumps(prints.environment, sort_keys=True),
+        repeat_of=repeated.created if repeated else None,
+        ceilings=[row for row in ceilings if repeated is None or row.ceiling in repeated.ceilings],
     )
+
+
+def _repeated(config: dict[str, Json]) -> RepeatOf | None:
+    return decode(RepeatOf, config["repeat_of"], "config.repeat_of") if config.get("repeat_of") is not None else None
 
 
 def _bandwidth(value: Json) -> CeilingRow:

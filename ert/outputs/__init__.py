@@ -1,0 +1,1 @@
+"""What operators' systems read already: one module per format."""

@@ -25,6 +25,8 @@ from ert.precisions import PRECISIONS
 
 if TYPE_CHECKING:
     import numpy as np
+    import pandas as pd
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
 SCHEMA = "ert.ceilings"
@@ -282,6 +284,27 @@ class Ceilings:
         if corner is None:
             raise AnalysisError(f"{level}, {precision} {path}: no corner was fitted. Sweep with mixed kernels, or ask for the ideal roof.")
         return roofline.attainable(ai, bandwidth, peak, exponent=corner.exponent)
+
+    def to_frame(self, what: Literal["ceilings", "points"] = "ceilings") -> pd.DataFrame:
+        """The ceilings as a data frame, one row each, or the measured points; SI units, what is not known is missing."""
+        from ert.frame import ceilings_frame, points_frame  # noqa: PLC0415  (pandas takes longer to load than a file)
+
+        return ceilings_frame(self) if what == "ceilings" else points_frame(self)
+
+    def plot(self, ax: Axes | None = None, *, rounded: bool = False) -> Axes:
+        """Draw the roofline on ``ax``, or on a new figure; ``rounded`` adds the measured corners. Returns the axes.
+
+        Raises AnalysisError if there is nothing to draw, or no corner where one was asked for.
+        """
+        from ert.axes_plot import draw_on  # noqa: PLC0415  (loads matplotlib)
+
+        return draw_on(self, ax, rounded=rounded)
+
+    def _repr_html_(self) -> str:
+        """The tables, as a notebook shows them."""
+        from ert.report.tables import notebook_html  # noqa: PLC0415  (only a notebook needs it)
+
+        return notebook_html(self)
 
 
 def _not_in_file(what: str, name: str, known: list[str]) -> AnalysisError:

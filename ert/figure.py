@@ -81,13 +81,13 @@ def draw_roofline(ceilings: Ceilings, *, rounded: bool = False, kernels: PlotKer
         figure = Figure(dpi=LAYOUT_DPI)
         FigureCanvasAgg(figure)
         axes = figure.add_axes((0, 0, 1, 1))
-        _scale(axes, chart)
+        scale_axes(axes, chart)
         legend = _legend(figure, chart, _MEASURED if kernels is None else _KERNELS)
         captions = kernels.captions if kernels else ()
         _arrange(figure, axes, chart, legend, len(captions))
-        _draw_lines(axes, chart)
-        _draw_points(axes, chart) if kernels is None else draw_kernels(axes, kernels)
-        _draw_ridges(axes, chart)
+        draw_lines(axes, chart)
+        draw_points(axes, chart) if kernels is None else draw_kernels(axes, kernels)
+        draw_ridges(axes, chart)
         _title(figure, axes, ceilings)
         canvas = Canvas(figure, axes, chart)
         canvas.label_flats(_LEADER, float(legend.get_window_extent().y1) if legend else None)
@@ -99,7 +99,7 @@ def draw_roofline(ceilings: Ceilings, *, rounded: bool = False, kernels: PlotKer
     return figure
 
 
-def _scale(axes: Axes, chart: Chart) -> None:
+def scale_axes(axes: Axes, chart: Chart) -> None:
     """Logarithmic axes in decimal units, a tick at least every decade."""
     axes.set(xscale="log", yscale="log", xlim=chart.x, ylim=chart.y)
     unit, factor = _rate_unit(chart.y[1])
@@ -185,7 +185,8 @@ def _plain(value: float) -> str:
     return f"{value:.6g}" if 1e-4 <= value < 1e6 else f"{value:.0e}"
 
 
-def _draw_lines(axes: Axes, chart: Chart) -> None:
+def draw_lines(axes: Axes, chart: Chart) -> None:
+    """Slopes, flat roofs and rounded corners."""
     (x_low, x_high), top = chart.x, 2.0
     for slope in chart.slopes:
         ends = (x_low, slope.x_end)
@@ -201,7 +202,8 @@ def _draw_lines(axes: Axes, chart: Chart) -> None:
         axes.plot(curve.ai_flop_per_byte, curve.rate_flop_per_s, color=precision_colour(curve.precision), lw=1.0, zorder=top)
 
 
-def _draw_points(axes: Axes, chart: Chart) -> None:
+def draw_points(axes: Axes, chart: Chart) -> None:
+    """The measured points: shape the level, fill and colour the precision."""
     fills = fill_styles(_names(chart, "precision"))
     for s in chart.series:
         key = _key(f"{s.level} {s.precision}", level_look(s.level).marker, precision_colour(s.precision), fills[s.precision])
@@ -209,7 +211,8 @@ def _draw_points(axes: Axes, chart: Chart) -> None:
         axes.add_line(key)
 
 
-def _draw_ridges(axes: Axes, chart: Chart) -> None:
+def draw_ridges(axes: Axes, chart: Chart) -> None:
+    """A ring at every ridge point."""
     xs, ys = [r.ai_flop_per_byte for r in chart.ridges], [r.rate_flop_per_s for r in chart.ridges]
     axes.plot(xs, ys, ls="", marker="o", ms=_RIDGE_SIZE, mew=0.8, color=INK, markerfacecolor="white", zorder=4)
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
 
-from ert.ceilings import Ceilings, Point
+from ert.ceilings import Ceilings, Corner, Point, Roof
 from ert.compare import Comparison, compare
 from ert.findings import Finding
 from ert.points.document import Document
@@ -42,15 +42,17 @@ def h200() -> Ceilings:
             )
             for c in plain.bandwidth_ceilings
         ),
-        roofs=tuple(
-            replace(r, corner=replace(r.corner, bandwidth_bytes_per_s=plain.bandwidth(r.level) * 0.97, rate_flop_per_s=plain.compute_peak(r.precision, r.path)))
-            for r in plain.roofs
-            if r.corner
-        ),
+        roofs=tuple(replace(r, corner=corner_of(plain, r)) for r in plain.roofs),
         points=(*plain.points, *curve("read", 1.0), *curve("copy", 0.93)),
         launch_overhead_s=2.1e-6,
         warnings=(Finding("noisy", "DRAM copy: noise 1.6 % is above 1 %", 0.016, "try --min-time 0.02"),),
     )
+
+
+def corner_of(ceilings: Ceilings, roof: Roof) -> Corner:
+    """A fit that found 3 % less bandwidth than the direct measurement."""
+    bandwidth, peak = ceilings.bandwidth(roof.level), ceilings.compute_peak(roof.precision, roof.path)
+    return Corner(4.0, (3.7, 4.3), bandwidth * 0.97, peak)
 
 
 def curve(op: str, factor: float) -> list[Point]:

@@ -37,6 +37,8 @@ function themed(trace, switches) {
     shown.marker = { ...trace.marker, color: isRidge ? pageColour("--page") : colour, line: edge };
     if (trace.meta.layer === "kernels") shown.marker.opacity = DATA.kernels.length > MANY ? 0.6 : 0.85;
   }
+  // One text for a whole line is enough in the file; plotly wants one per point.
+  if (typeof trace.hovertext === "string") shown.hovertext = trace.x.map(() => trace.hovertext);
   if (trace.meta.ridge) keepRidges(shown, switches.key);
   if (trace.meta.rows) shown.hovertext = trace.meta.rows.map((row, index) => kernelHover(row, trace.hovertext[index]));
   return shown;

@@ -34,8 +34,7 @@ function move(chart, at, [traceStep, pointStep]) {
 }
 
 function speak(trace, index) {
-  const html = Array.isArray(trace.hovertext) ? trace.hovertext[index] : trace.hovertext;
-  const words = html.replace(/<br>/g, "; ").replace(/<\/?b>/g, "");
+  const words = trace.hovertext[index].replace(/<br>/g, "; ").replace(/<\/?b>/g, "");
   const unescaped = words.replace(/&lt;/g, "<").replace(/&gt;/g, ">").replace(/&amp;/g, "&");
   document.getElementById("spoken").textContent = unescaped;
 }

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from ert.ceilings import Ceilings
 from ert.columns import CeilingsTable, Column, ceilings_tables, intensity, precision_name
+from ert.provenance import provenance
 from ert.report.generations import Generation, common_keys, common_levels
 from ert.report.markup import Html, joined, tag
 from ert.units import with_prefix
@@ -43,6 +44,13 @@ def _shown(column: str, cell: str) -> str:
 def ceilings_html(ceilings: Ceilings) -> Html:
     """Bandwidth, compute and ridge points, as ``ert show`` prints them; roofs stand out."""
     return joined(_ceilings_table(table) for table in ceilings_tables(ceilings))
+
+
+def notebook_html(ceilings: Ceilings) -> Html:
+    """A heading with the provenance above the tables, for the cell of a notebook."""
+    found = provenance(ceilings)
+    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
+    return joined([tag("p", tag("strong", found.device), tag("br"), facts), ceilings_html(ceilings)])
 
 
 def _ceilings_table(table: CeilingsTable) -> Html:

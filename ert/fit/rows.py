@@ -13,7 +13,7 @@ from ert.stats import MAD_TO_SIGMA
 
 # More sizes than this are put into bins of equal width in log size: five levels need no finer grid, and cutting the
 # curve takes time and memory with the square of their number.
-MAX_SIZES = 320
+MAX_SIZES = 240
 # With three rows of one size the median tells which one stalled; with two nobody knows.
 _ROWS_TO_JUDGE = 3
 _STALL_SIGMAS = 4.0

@@ -49,7 +49,7 @@ class Level:
     points             how many different sizes these are
     capacity_bytes     size at which the curve leaves it for the next; None for the last
     capacity_ci95      between which sizes it leaves: still on the level, clearly off it
-    flags              ``short``, ``declining``, ``throttled``, ``not_proven`` (beyond the last cache, but the sweep is too short for memory)
+    flags              ``short``, ``declining``, ``throttled``, ``not_proven`` (beyond the last cache, but the sweep is too short)
     """
 
     name: str | None

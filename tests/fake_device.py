@@ -162,14 +162,14 @@ class FakeDevice:
     def launch_overhead_s(self) -> float | None:
         return 1e-6
 
-    least_time_s = 0.0
-
     def close(self) -> None:
         self.is_closed = True
 
 
 class FakePrepared:
     """See ``ert.devices.base.Prepared``."""
+
+    least_time_s = 0.0
 
     def __init__(self, device: FakeDevice, task: Task) -> None:
         facts = task.kernel.trip_facts(

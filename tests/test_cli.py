@@ -1,0 +1,162 @@
+"""The program as a whole: quick to start, every outcome an exit code, and everything offline without a GPU stack or a home."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+from make_ceilings import DATA
+from programs import PROGRAM
+
+import ert
+from ert.cli import COMMANDS, cli, run
+from ert.errors import ErtError
+
+CPU = str(DATA / "cpu.json")
+
+
+def program(*arguments: str, without: tuple[str, ...] = (), **environment: str) -> subprocess.CompletedProcess[str]:
+    """The installed program, with or without parts of this environment."""
+    kept = {key: value for key, value in os.environ.items() if key not in without}
+    return subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False, env={**kept, **environment}, timeout=120)
+
+
+def test_the_version_is_the_packages():
+    assert program("--version").stdout.strip().endswith(ert.__version__)
+
+
+def test_help_lists_every_command_and_imports_none_of_them():
+    code = (
+        "import sys; from ert.cli import cli, run; run(cli, ['--help']); print(sorted(m for m in sys.modules if m.startswith('ert.cli.')))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    for name, (_, line) in COMMANDS.items():
+        assert f"  {name} " in done.stdout
+        assert line.split(",")[0][:20] in done.stdout
+    assert done.stdout.splitlines()[-1] == "[]"
+
+
+def test_help_takes_no_numeric_library():
+    code = (
+        "import sys; from ert.cli import cli, run; run(cli, ['--help']); print({'numpy', 'scipy', 'matplotlib', 'rich'} & set(sys.modules))"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "set()"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_commands_help_ends_with_an_example_of_itself(name):
+    done = CliRunner().invoke(cli, [name, "--help"], prog_name="ert")
+    assert done.exit_code == 0
+    assert "Example" in done.output
+    assert f"ert {name}" in done.output.rstrip().split("Example", 1)[1]
+
+
+def test_a_command_that_is_not_there_is_answered_with_the_nearest(capsys):
+    assert run(cli, ["sweap"]) == 2
+    assert "No such command 'sweap'. Did you mean 'sweep'?" in capsys.readouterr().err
+
+
+def outcome(error: BaseException) -> click.Command:
+    @click.command()
+    def command() -> None:
+        raise error
+
+    return command
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (ErtError("x.json: broken"), 1, "Error: x.json: broken\n"),
+        (click.UsageError("no such option"), 2, "no such option"),
+        (click.exceptions.Exit(3), 3, ""),
+        (KeyboardInterrupt(), 130, "Interrupted.\n"),
+        (click.Abort(), 130, "Interrupted.\n"),
+        (FileNotFoundError(2, "No such file or directory", "x.json"), 1, "Error: x.json: No such file or directory.\n"),
+    ],
+)
+def test_every_outcome_is_one_exit_code_and_at_most_one_message(capsys, error, code, said):
+    assert run(outcome(error), []) == code
+    captured = capsys.readouterr()
+    assert said in captured.err
+    assert captured.out == ""
+
+
+def test_a_fault_of_the_program_itself_is_not_hidden():
+    with pytest.raises(ZeroDivisionError):
+        run(outcome(ZeroDivisionError()), [])
+
+
+def test_a_reader_that_leaves_early_is_no_error():
+    done = subprocess.run(f"'{PROGRAM}' show '{CPU}' | head -1", shell=True, capture_output=True, text=True, check=False)
+    assert done.returncode == 0
+    assert done.stderr == ""
+
+
+# --- no driver, no PyCUDA, no NVML, no nvcc -------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def no_gpu_stack(tmp_path: Path) -> dict[str, str]:
+    """Modules of the GPU stack that break as they are imported, as half-installed ones do."""
+    for name in ("pycuda", "pynvml", "cuda"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text(f"raise ImportError('lib{name}.so.1: cannot open shared object file')\n")
+    return {"PYTHONPATH": str(tmp_path), "PATH": "/usr/bin:/bin", "CUDA_HOME": "", "CUDA_PATH": ""}
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("--version",), ("show", CPU), ("specs",), ("analyze", CPU, "--flops", "1G", "--bytes", "1GB"), ("devices",)]
+)
+def test_everything_offline_works_without_a_gpu_stack(no_gpu_stack, arguments):
+    done = program(*arguments, **no_gpu_stack)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "remedy"),
+    [
+        ("ImportError('libcuda.so.1: cannot open shared object file')", "Install the driver, or sweep the CPU."),
+        ("ModuleNotFoundError(\"No module named 'pycuda'\", name='pycuda')", "pip install 'ert-roofline[cuda]'"),
+    ],
+    ids=["no driver", "no PyCUDA"],
+)
+def test_sweeping_a_gpu_without_its_stack_says_in_one_line_what_is_missing_and_how_to_get_it(no_gpu_stack, tmp_path, error, remedy):
+    (tmp_path / "pycuda" / "__init__.py").write_text(f"raise {error}\n")
+    done = program("sweep", "--device", "0", "--out", str(tmp_path / "out"), **no_gpu_stack)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "PyCUDA" in done.stderr
+    assert remedy in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+# --- no home --------------------------------------------------------------------------------------------------------------------------
+
+CACHES = ("ERT_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
+
+
+@pytest.mark.parametrize(
+    ("home", "arguments"),
+    [("/dev/null", ("show", CPU)), ("/proc", ("show", CPU)), ("/proc", ("devices",)), ("/dev/null", ("plot", CPU, "-o", "x.png"))],
+    ids=["show, a file", "show, read-only", "devices", "plot"],
+)
+def test_everything_offline_works_without_a_home_and_writes_only_where_it_was_told(tmp_path, home, arguments):
+    scratch = tmp_path / "tmp"
+    scratch.mkdir()
+    kept = {key: value for key, value in os.environ.items() if key not in CACHES}
+    environment = {**kept, "HOME": home, "TMPDIR": str(scratch)}
+    done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=120)
+    assert done.returncode == 0, done.stderr
+    assert "Traceback" not in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} <= {"tmp", "x.png"}
+
+
+def test_without_the_variable_at_all_it_works_too():
+    assert program("show", CPU, without=("HOME", *CACHES)).returncode == 0

@@ -16,13 +16,14 @@ from ert.corners import fit_corners
 from ert.counting import clock_by_core
 from ert.devices.base import CeilingKey, Device
 from ert.findings import Finding
+from ert.fit.compute import fit_ceiling
 from ert.fit.levels import CapacityFact, Curve, Level, LevelFit, fit_levels
 from ert.jsontypes import Json
 from ert.levels import FAST_TO_SLOW
 from ert.limits import Limit
 from ert.plan import Plan, PlannedPoint
 from ert.roofline import ridge
-from ert.stats import MIN_SAMPLES_FOR_CI95, median_ci95
+from ert.stats import MIN_SAMPLES_FOR_CI95
 from ert.sweep import PointState
 
 DISTURBED = "core shared, or cores placed otherwise"
@@ -247,9 +248,16 @@ def _best(group: Sequence[Candidate]) -> Candidate:
     return max(group, key=lambda c: c.median)
 
 
+def _value(best: Candidate, group: Sequence[Candidate]) -> tuple[float, tuple[float, float] | None]:
+    """The ceiling and its 95 % interval; among undisturbed candidates without the bias of picking the highest of many medians."""
+    rivals = [best] if best.is_disturbed else [c for c in group if not c.is_disturbed]
+    found = fit_ceiling({c.point.id: c.rates for c in rivals})
+    return found.value_per_s, found.ci95
+
+
 def _bandwidth_ceiling(device: Device, level: Level, op: str, group: Sequence[Candidate]) -> BandwidthCeiling:
     best = _best(group)
-    value, lo, hi = median_ci95(best.rates)
+    value, ci95 = _value(best, group)
     limit = device.limit(CeilingKey(op, level=level.name), best.clock_hz)
     sizes = [c.point.working_set_bytes for c in group if c.point.working_set_bytes]
     low, high = level.working_set_bytes if op == "read" else (min(sizes), max(sizes))
@@ -257,7 +265,7 @@ def _bandwidth_ceiling(device: Device, level: Level, op: str, group: Sequence[Ca
         level=level.name or "",
         op=op,
         value=value,
-        ci95=None if lo is None or hi is None else (lo, hi),
+        ci95=ci95,
         roof=False,
         kernel=best.point.kernel,
         working_set_bytes=(round(low), round(high)),
@@ -283,14 +291,14 @@ def _compute_ceilings(device: Device, candidates: Sequence[Candidate]) -> list[C
 def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[Candidate]) -> ComputeCeiling:
     precision, path, op = key
     best = _best(group)
-    value, lo, hi = median_ci95(best.rates)
+    value, ci95 = _value(best, group)
     limit = device.limit(CeilingKey(op, precision=precision, path=path), best.clock_hz)
     return ComputeCeiling(
         precision=precision,
         path=cast(ComputePath, path),
         op=op,
         value=value,
-        ci95=None if lo is None or hi is None else (lo, hi),
+        ci95=ci95,
         roof=False,
         kernel=best.point.kernel,
         point_ids=tuple(c.point.id for c in group),

@@ -9,7 +9,7 @@ from ert.compare import Comparison
 from ert.jsontypes import Json
 from ert.judge import Judgement, Roofs
 from ert.judge_advice import advice
-from ert.report.kernels import bound_of, hover_parts, short_name
+from ert.report.kernels import bound_of, hover_parts, launches, short_name
 from ert.report.markup import Html, tag
 from ert.units import with_prefix
 
@@ -48,7 +48,7 @@ def kernels_html(comparison: Comparison) -> Html:
         tag("tbody", *rows),
         id="kernel-table",
     )
-    return tag("div", table, cls="scroll tall", tabindex=0, role="region", aria_label="Kernels")
+    return tag("div", table, cls="scroll tall", tabindex=0, role="region", aria_label="Table of kernels")
 
 
 def _row(index: int, k: Judgement, whole: float) -> Html:
@@ -106,7 +106,7 @@ def _details(k: Judgement, roofs: Roofs, whole_s: float) -> dict[str, Json]:
         "hover": list[Json](hover_parts(k, whole_s)),
         "name": short_name(k.point.name, 400),
         "label": k.point.label,
-        "time": f"{with_prefix(k.point.time_s, 's')} in {k.point.launches} launches",
+        "time": f"{with_prefix(k.point.time_s, 's')} in {launches(k)}",
         "facts": list[Json](facts),
         "advice": advice(k, roofs),
         "place": place,

@@ -64,6 +64,11 @@ def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
     return plain if len(plain) <= longest else f"{plain[: longest * 2 // 3]}...{plain[-longest // 4 :]}"
 
 
+def launches(k: Judgement) -> str:
+    """``1 launch``, ``12 launches``."""
+    return f"{k.point.launches} launch{'es' if k.point.launches != 1 else ''}"
+
+
 def bound_of(k: Judgement) -> str:
     """``bandwidth: DRAM``, ``compute: fp16 tensor``, ``latency``, ``unknown``."""
     if k.bound is None:
@@ -95,6 +100,6 @@ def hover_parts(k: Judgement, whole_s: float) -> tuple[str, str]:
     title = short_name(k.point.name) + (f" [{short_name(k.point.label, 30)}]" if k.point.label else "")
     return hover(title=title), hover(
         f"bound by {bound_of(k)}{roof}{attainable}",
-        f"{with_prefix(k.point.time_s, 's')}, {100 * k.point.time_s / whole_s:.1f} % of the time, {k.point.launches} launches",
+        f"{with_prefix(k.point.time_s, 's')}, {100 * k.point.time_s / whole_s:.1f} % of the time, {launches(k)}",
         ", ".join(k.flags),
     )

@@ -159,7 +159,7 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_a_temporary_folder(fres
 
 def test_without_any_folder_to_compile_in_it_says_what_to_set(fresh, monkeypatch):
     monkeypatch.setenv("ERT_CACHE_DIR", "/dev/null")
-    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
     with pytest.raises(KernelError, match=r"No folder to compile kernels in: .*Set ERT_CACHE_DIR or TMPDIR"):
         cache_folder()
 

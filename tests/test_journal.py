@@ -62,8 +62,8 @@ def test_what_was_recorded_is_read_back(tmp_path_factory, visits):
     assert recording.end_of_good_lines == len(content)
 
 
-@settings(max_examples=10)
-@given(st.lists(MEASURED | FAILED, min_size=1, max_size=3))
+@settings(max_examples=5)
+@given(st.lists(MEASURED | FAILED, min_size=1, max_size=2))
 def test_a_file_cut_at_any_byte_loses_only_the_visit_it_was_cut_in(tmp_path_factory, visits):
     path = tmp_path_factory.getbasetemp() / "cut.points.jsonl"
     content = written(path, visits)

@@ -72,6 +72,6 @@ def test_a_device_name_stays_inside_the_temporary_folder():
 
 
 def test_without_a_temporary_folder_the_sweep_runs_unguarded(monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", "/nonexistent")
+    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
     with device_lock("lock-f"):
         pass

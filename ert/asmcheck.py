@@ -67,10 +67,19 @@ def check_trip(name: str, assembly: str, declared: TripFacts, *, element_bytes: 
 
 
 def count_trip(name: str, assembly: str, *, element_bytes: int, is_float: bool) -> Work:
-    """The work of one trip of the hot loop. Raises KernelError if there is no loop with a trip mark in it."""
+    """The work of one trip of the hot loop.
+
+    Raises KernelError if no loop has a trip mark in it, or if several have and do not do the same: only one of them may be what runs.
+    """
     lines = [line.strip() for line in assembly.splitlines()]
     loops = _find_loops(lines)
-    hot = _hot_loop(name, lines, loops)
+    found = {_trip_of(name, lines, loops, hot, element_bytes, is_float=is_float) for hot in _hot_loops(name, lines, loops)}
+    if len(found) > 1:
+        raise KernelError(f"{name}: the compiled code has {len(found)} loops with a trip mark (ERT_TRIP) that do different work.")
+    return found.pop()
+
+
+def _trip_of(name: str, lines: Sequence[str], loops: Sequence[_Loop], hot: _Loop, element_bytes: int, *, is_float: bool) -> Work:
     inner = [loop for loop in loops if loop != hot and hot.holds(loop.first) and hot.holds(loop.last)]
     marks, total = 0, Work()
     for number in range(hot.first, hot.last + 1):
@@ -96,14 +105,14 @@ def _find_loops(lines: Sequence[str]) -> list[_Loop]:
     return loops
 
 
-def _hot_loop(name: str, lines: Sequence[str], loops: Sequence[_Loop]) -> _Loop:
-    """The innermost loop around a trip mark."""
+def _hot_loops(name: str, lines: Sequence[str], loops: Sequence[_Loop]) -> set[_Loop]:
+    """The innermost loop around each trip mark; a trip peeled off before or behind its loop is in none."""
     marks = [number for number, line in enumerate(lines) if _TRIP.search(line)]
-    around = [loop for loop in loops if any(loop.holds(mark) for mark in marks)]
-    if not around:
+    around = [[loop for loop in loops if loop.holds(mark)] for mark in marks]
+    if not any(around):
         problem = "has no trip mark (ERT_TRIP)" if not marks else "marks a trip outside any loop: the loop was optimised away"
         raise KernelError(f"{name}: the compiled code {problem}, so nothing proves what it does.")
-    return min(around, key=lambda loop: loop.last - loop.first)
+    return {min(each, key=lambda loop: loop.last - loop.first) for each in around if each}
 
 
 def _repeats(name: str, lines: Sequence[str], loop: _Loop) -> int:

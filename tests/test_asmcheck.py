@@ -126,6 +126,13 @@ def test_two_trips_that_are_not_alike_are_refused():
         )
 
 
+def test_two_marked_loops_must_do_the_same_since_only_one_may_run():
+    second = LOOP.replace(".L3", ".L7")
+    assert count(LOOP + second) == Work(8, 32, 32)
+    with pytest.raises(KernelError, match=r"x: the compiled code has 2 loops with a trip mark \(ERT_TRIP\) that do different work"):
+        count(LOOP + second.replace("vmovapd %ymm0, (%rdx)", "nop"))
+
+
 def test_a_loop_inside_a_trip_counts_as_often_as_it_says():
     inner = ".L4:\n    #ert-repeat 5\n    vaddpd %ymm0, %ymm1, %ymm0\n    jne .L4\n"
     assert count(LOOP.replace("    vmovapd %ymm0, (%rdx)", inner + "    vmovapd %ymm0, (%rdx)")) == Work(8 + 5 * 4, 32, 32)

@@ -58,7 +58,7 @@ def nightly(
 
     chosen = [canonical_id(each) for each in devices] or [_own_device()]
     sweep, limits, options = load_config(config), load_rules(rules), Options(threads=threads)
-    nights = [_night(store, Request(each, sweep, options, tuple(sys.argv)), limits, resume) for each in chosen]
+    nights = [_night(store, Request(each, sweep, options, ("ert", *sys.argv[1:])), limits, resume) for each in chosen]
     found = merge(nights)
     say_findings(found.findings)
     deliver(found, Outputs(**{name.removesuffix("_path"): path for name, path in paths.items()}), "+".join(chosen))

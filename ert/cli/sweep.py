@@ -58,7 +58,7 @@ def sweep(
     Writes DIR/<device>/<UTC time>.json and a picture beside it, and prints the table of ceilings.
     """
     resolved = restrict(load_config(config), precisions=precisions, levels=levels)
-    written = _run(Request(_device_id(device), resolved, Options(threads=threads), sys.argv), out, resume)
+    written = _run(Request(_device_id(device), resolved, Options(threads=threads), ["ert", *sys.argv[1:]]), out, resume)
     _say(f"wrote {written.path}")
     if not no_plot:
         _draw(written)

@@ -37,7 +37,7 @@ def test_unknown_suffix_is_wrong_usage_and_names_the_known_ones(tmp_path: Path, 
     done = ert("plot", CPU, "-o", name, cwd=tmp_path)
     assert (done.returncode, done.stdout) == (2, "")
     assert "-o" in done.stderr
-    assert "Known: .png, .svg, .pdf." in done.stderr
+    assert "Known: .png, .svg, .pdf, .html." in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 

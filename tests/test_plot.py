@@ -219,7 +219,7 @@ def test_suffix_decides_the_format_whatever_its_case():
 
 @pytest.mark.parametrize("name", ["x.htm", "x.jpg", "x", "png"])
 def test_other_suffixes_are_refused_naming_the_known_ones(name: str):
-    with pytest.raises(ConfigError, match=r"Known: \.png, \.svg, \.pdf\."):
+    with pytest.raises(ConfigError, match=r"Known: \.png, \.svg, \.pdf, \.html\."):
         plot_format(name)
 
 

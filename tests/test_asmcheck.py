@@ -262,3 +262,13 @@ def test_every_kernel_does_exactly_what_it_declares_on(machine, sources):
             element_bytes=precision.bytes,
             is_float=precision.is_float,
         )
+
+
+@pytest.mark.parametrize("machine", [gcc("x86-64", 16), zig("aarch64", "cortex_a72", 16)], ids=lambda machine: machine.name)
+def test_the_thread_pool_compiles_without_a_warning_for(machine, sources, tmp_path):
+    if shutil.which(machine.command[0]) is None:
+        pytest.skip(f"{machine.command[0]} is not installed")
+    flags = [flag for flag in FLAGS if not flag.startswith("-march=")]
+    words = ["-DERT_TYPE=double", "-DERT_VECTOR_BYTES=16", "-Werror", "-c", str(sources / "runtime.c"), "-o", str(tmp_path / "runtime.o")]
+    done = subprocess.run([*machine.command, *flags, *words], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

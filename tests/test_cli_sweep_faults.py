@@ -114,7 +114,10 @@ def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_pat
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
-    assert "the kernel cache /dev/null/.cache/ert cannot be written (Not a directory)" in done.stdout
+    (path,) = (tmp_path / "out" / "cpu").glob("*.json")
+    (warning,) = (w for w in ert.load(path).warnings if w.code == "cache_not_writable")
+    assert warning.message.startswith("the kernel cache /dev/null/.cache/ert cannot be written (Not a directory)")
+    assert "ERT_CACHE_DIR" in (warning.remedy or "")
     assert "ERT_CACHE_DIR" in done.stdout
     left = {path.name for path in scratch.iterdir() if not path.name.endswith(".lock")}
     assert left == set()  # what was compiled goes with the process

@@ -6,6 +6,7 @@ import json
 import os
 import resource
 import signal
+import stat
 import subprocess
 import time
 from collections.abc import Callable, Iterator
@@ -82,6 +83,28 @@ def test_a_disk_too_full_for_the_result_leaves_an_old_file_whole_and_no_half_one
     assert old.read_text() == '{"old": true}\n'
     left = list((tmp_path / "out" / "fake").iterdir())
     assert [path.name.endswith(".points.jsonl") for path in left] == [True]
+
+
+@pytest.fixture
+def full_disk(tmp_path: Path) -> Path:
+    """A device without a free byte: the system's own, or for root, who could overwrite that, another node of it."""
+    if os.geteuid() != 0:
+        return Path("/dev/full")
+    node = tmp_path / "full"
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, Path("/dev/full").stat().st_rdev)
+    except PermissionError:
+        pytest.skip("this root may make no device nodes")
+    return node
+
+
+def test_a_copy_that_finds_no_space_is_an_error_and_the_result_itself_is_kept(tiny, tmp_path, full_disk):
+    done = run(FAKE, *arguments(tiny, tmp_path / "out", "--json", str(full_disk)))
+    assert done.returncode == 1
+    assert f"{full_disk}: cannot be written: No space left on device" in done.stderr
+    assert stat.S_ISCHR(full_disk.stat().st_mode)
+    (path,) = (tmp_path / "out" / "fake").glob("*.json")
+    assert ert.load(path).bandwidth_ceilings
 
 
 def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_path):

@@ -32,9 +32,13 @@ def check(ceilings: Ceilings, where: str) -> None:
         _check_point(point, f"{where}: point '{point.id}'")
 
 
+# Byte or operations per second that no machine of any size reaches: such a number is a broken file, not a measurement.
+_IMPOSSIBLE = 1e24
+
+
 def _check_value(ceiling: BandwidthCeiling | ComputeCeiling, where: str) -> None:
-    if ceiling.value <= 0:
-        raise SchemaError(f"{where}: value {ceiling.value} is not above 0.")
+    if not 0 < ceiling.value < _IMPOSSIBLE:
+        raise SchemaError(f"{where}: value {ceiling.value} is not above 0 and below {_IMPOSSIBLE:g}: no machine has such a ceiling.")
     if ceiling.ci95 and not 0 < ceiling.ci95[0] <= ceiling.ci95[1]:
         raise SchemaError(f"{where}: ci95 {list(ceiling.ci95)} is not [low, high] above 0.")
 

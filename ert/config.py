@@ -241,6 +241,12 @@ def _build(
 
 def _check_whole(where: str, config: SweepConfig) -> None:
     """What single keys cannot show: a sweep that would measure nothing."""
+    visit_s = config.sampling.min_time_s * config.sampling.per_visit
+    if visit_s > config.budget_s:
+        raise ConfigError(
+            f"{where}: [sampling] min_time_s = {config.sampling.min_time_s} times per_visit = {config.sampling.per_visit} is longer than "
+            f"[budget] total_s = {config.budget_s}: not one point could be measured in time."
+        )
     if config.sampling.max_samples < config.sampling.min_samples:
         raise ConfigError(
             f"{where}: [sampling] max_samples = {config.sampling.max_samples} is less than min_samples = {config.sampling.min_samples}."

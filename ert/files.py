@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import os
@@ -26,11 +27,15 @@ def write_bytes_atomic(path: StrPath, data: bytes) -> None:
     """Write ``data`` so that ``path`` holds either all of it or what it held before.
 
     The bytes go to a temporary file in the same folder, are flushed to the disk and renamed onto
-    ``path``; missing folders are made. Raises ErtError with the path and the system's words, and
-    leaves no temporary file behind.
+    ``path``; missing folders are made. What is there but no ordinary file (a pipe, a device) is written
+    into and never replaced. Raises ErtError with the path and the system's words, and leaves no
+    temporary file behind.
     """
     target = Path(path)
     try:
+        if target.exists() and not target.is_file():
+            target.write_bytes(data)
+            return
         target.parent.mkdir(parents=True, exist_ok=True)
         with _temporary_beside(target) as temporary:
             with temporary.open("wb") as file:
@@ -39,7 +44,13 @@ def write_bytes_atomic(path: StrPath, data: bytes) -> None:
                 os.fsync(file.fileno())
             temporary.replace(target)
     except OSError as error:
-        raise ErtError(f"{target}: cannot be written: {error.strerror or error}. Free space there, or name another place.") from error
+        raise ErtError(f"{target}: cannot be written: {error.strerror or error}. {write_remedy(error)}") from error
+
+
+def write_remedy(error: OSError) -> str:
+    """What to try when a file could not be written."""
+    is_space = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
+    return "Free space there, or name another place." if is_space else "Name another place."
 
 
 @contextmanager

@@ -6,6 +6,7 @@ a point that could not be measured, or the mark of a resumed run.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -119,7 +120,8 @@ class Journal:
 
 
 def _cannot_write(path: Path, error: OSError) -> ErtError:
-    return ErtError(f"{path}: cannot be written: {error.strerror or error}. Free space there, or choose another folder with --out.")
+    space = "Free space there, or choose" if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) else "Choose"
+    return ErtError(f"{path}: cannot be written: {error.strerror or error}. {space} another folder with --out.")
 
 
 def _sample_row(sample: Sample) -> dict[str, Json]:

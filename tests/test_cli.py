@@ -77,7 +77,7 @@ def outcome(error: BaseException) -> click.Command:
         (click.exceptions.Exit(3), 3, ""),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
         (click.Abort(), 130, "Interrupted.\n"),
-        (FileNotFoundError(2, "No such file or directory", "x.json"), 1, "Error: x.json: No such file or directory."),
+        (FileNotFoundError(2, "No such file or directory", "x.json"), 1, "Error: x.json: No such file or directory. Name another place."),
     ],
 )
 def test_every_outcome_is_one_exit_code_and_at_most_one_message(capsys, error, code, said):

@@ -104,12 +104,22 @@ def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except OSError as error:
-        click.echo(f"Error: {error.filename or 'file'}: {error.strerror}.", err=True)
+        from ert.files import write_remedy  # noqa: PLC0415  (only when something went wrong)
+
+        click.echo(f"Error: {error.filename or 'standard output'}: {error.strerror}. {write_remedy(error)}", err=True)
         return 1
     # Outside of its standalone mode click hands the code of `ctx.exit` back instead of raising.
     return returned if isinstance(returned, int) else 0
 
 
+def _open_closed_streams() -> None:
+    """A caller may close stdin, stdout or stderr (``>&-``): Python then has None in their place, and every reader would trip over it."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, mode, encoding="utf-8"))  # noqa: PTH123, SIM115  (open for the life of the process)
+
+
 def main() -> None:
     """Entry point of the ``ert`` program."""
+    _open_closed_streams()
     sys.exit(run(cli))

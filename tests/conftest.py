@@ -9,8 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# How long an example takes says something of the machine, not of the code.
-settings.register_profile("ert", deadline=None)
+# How long an example takes says something of the machine, not of the code. In CI the examples are the same every time, so that a
+# change is judged by itself; on a person's machine new ones are tried in every run.
+settings.register_profile("ert", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("ert")
 
 

@@ -156,7 +156,7 @@ def _outliers(grid: Grid, name: str, rows: NDArray[np.int64], found: tuple[Float
             device=series.track.device,
             name=name,
             ceiling=series.ceiling,
-            value=math.exp(grid.log_value[rows[i], center.size - 1]),
+            value=float(grid.value[rows[i], center.size - 1]),
             unit=series.unit,
             median=math.exp(center[-1]),
             change=math.expm1(away[i, -1]),

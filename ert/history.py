@@ -131,7 +131,7 @@ def readings_of(judged: Judged, night: DeviceNight) -> Iterator[Reading]:
         return
     grid, column = judged.grid, (night.night - judged.grid.nights[0]).days
     for row in judged.rows_of(Track(night.host, night.device, night.series)):
-        value, expected = grid.log_value[row, column], judged.judgement.expected[row, column]
+        value, expected = float(grid.value[row, column]), judged.judgement.expected[row, column]
         if np.isfinite(value):
             baseline = float(np.exp(expected)) if np.isfinite(expected) else None
-            yield Reading(night.host, night.device, grid.series[row].ceiling, grid.series[row].unit, float(np.exp(value)), baseline)
+            yield Reading(night.host, night.device, grid.series[row].ceiling, grid.series[row].unit, value, baseline)

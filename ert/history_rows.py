@@ -5,16 +5,20 @@ from __future__ import annotations
 import datetime
 import json
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
 from ert.ceilings import SCHEMA, SCHEMA_VERSION, load, to_dict
 from ert.codec import decode
 from ert.errors import ErtError
-from ert.fingerprint import fingerprint
+from ert.fingerprint import Fingerprint, fingerprint
 from ert.jsontypes import Json
 from ert.precisions import PRECISIONS
 from ert.store import StoredFile
+
+
+_Facts = tuple[tuple[str, Json], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +117,7 @@ def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
         raise ValueError("a time without a zone")
     created = created.astimezone(datetime.UTC)
     prints = fingerprint(device, environment, config)
+    series, facts, surroundings = _texts(tuple(prints.device.items()), prints.sweep, tuple(prints.environment.items()))
     memory, repeated = device.get("memory_bytes"), _repeated(config)
     ceilings = [*map(_bandwidth, _list(lists["bandwidth"])), *map(_compute, _list(lists["compute"]))]
     return RunRow(
@@ -127,13 +132,20 @@ def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
         name=_text(device["name"]),
         kind=_text(device["kind"]),
         memory_bytes=memory if isinstance(memory, int) else None,
-        series=prints.series,
-        facts=json.dumps(prints.device, sort_keys=True),
+        series=series,
+        facts=facts,
         sweep=prints.sweep,
-        environment=json.dumps(prints.environment, sort_keys=True),
+        environment=surroundings,
         repeat_of=repeated.created if repeated else None,
         ceilings=[row for row in ceilings if repeated is None or row.ceiling in repeated.ceilings],
     )
+
+
+@lru_cache(maxsize=8192)
+def _texts(device: _Facts, sweep: str | None, environment: _Facts) -> tuple[str, str, str]:
+    """(series, device facts, surroundings) as the row holds them: the same for almost every night of a device."""
+    print_ = Fingerprint(dict(device), sweep, dict(environment))
+    return print_.series, json.dumps(print_.device, sort_keys=True), json.dumps(print_.environment, sort_keys=True)
 
 
 def _repeated(config: dict[str, Json]) -> RepeatOf | None:
@@ -153,10 +165,10 @@ def _compute(value: Json) -> CeilingRow:
 
 
 def _ceiling(row: dict[str, Json], name: str, unit: str) -> CeilingRow:
-    value, interval, clock = _positive(row["value"]), row.get("ci95"), row.get("clock_hz")
-    lo, hi = (_positive(end) for end in _list(interval)) if interval is not None else (None, None)
+    interval, clock = row.get("ci95"), row.get("clock_hz")
+    lo, hi = map(_positive, _list(interval)) if interval is not None else (None, None)
     flags = [_text(flag) for flag in _list(row.get("flags", []))]
-    return CeilingRow(name, unit, value, lo, hi, bool(row["roof"]), flags, None if clock is None else _positive(clock))
+    return CeilingRow(name, unit, _positive(row["value"]), lo, hi, bool(row["roof"]), flags, None if clock is None else _positive(clock))
 
 
 def _object(value: Json) -> dict[str, Json]:

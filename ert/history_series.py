@@ -41,7 +41,8 @@ class Series:
 class Grid:
     """Everything of some devices, every night from the first to the last; rows as ``series``.
 
-    log_value  of the night: median of its runs, so that a night measured three times is one night; NaN without one
+    value      of the night: median of its runs, so that a night measured three times is one night; NaN without one
+    log_value  its natural logarithm
     own_sigma  relative standard error from the runs' own intervals, 0 without one
     excused    most of the night's runs carry a flag of EXCUSES
     clock_hz   NaN where it was not measured
@@ -54,6 +55,7 @@ class Grid:
     row_of: Mapping[Track, int]
     series: tuple[Series, ...]
     track_of: NDArray[np.int64]
+    value: Floats
     log_value: Floats
     own_sigma: Floats
     excused: Bools
@@ -100,13 +102,15 @@ def load_grid(index: Index) -> Grid:
         table[found["row"], found["night"]] = np.ma.filled(np.ma.asarray(found[name], dtype=np.float64), blank)
         return table
 
+    value = grid("value", np.nan)
     return Grid(
         nights=tuple(first + datetime.timedelta(days=i) for i in range(count)),
         tracks=tracks,
         row_of=row_of,
         series=series,
         track_of=np.array([row_of[s.track] for s in series], dtype=np.int64),
-        log_value=np.log(grid("value", np.nan)),
+        value=value,
+        log_value=np.log(value),
         own_sigma=grid("own_sigma", 0.0),
         excused=grid("excused", 0.0) > 0,
         clock_hz=grid("clock_hz", np.nan),
@@ -143,4 +147,4 @@ def _surroundings(
 
 def _empty() -> Grid:
     nothing, no = np.zeros((0, 0)), np.zeros((0, 0), np.bool_)
-    return Grid((), (), {}, (), np.zeros(0, np.int64), nothing, nothing, no, nothing, no, no, {})
+    return Grid((), (), {}, (), np.zeros(0, np.int64), nothing, nothing, nothing, no, nothing, no, no, {})

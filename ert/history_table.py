@@ -83,7 +83,7 @@ def _cell(history: History, row: int, column: int) -> str:
     grid, judgement = history.grid, history.judged.judgement
     mark = ("", "?", "!", "+", "t", "e")[int(judgement.kind[row, column])]
     mark += "~" if np.isfinite(judgement.drift_change[row, column]) else ""
-    return f"{with_prefix(float(np.exp(grid.log_value[row, column])), grid.series[row].unit)}{' ' * bool(mark)}{mark}"
+    return f"{with_prefix(float(grid.value[row, column]), grid.series[row].unit)}{' ' * bool(mark)}{mark}"
 
 
 def baseline_report(history: History, devices: Sequence[tuple[str, str]]) -> RenderableType:

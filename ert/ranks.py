@@ -42,11 +42,13 @@ def device_for_rank(rank: Rank, listed: Sequence[Listed], environment: Mapping[s
     usable = [device for device in listed if device.reason is None]
     gpus = [device for device in usable if device.id != "cpu"]
     choices = gpus or usable
+    if not choices:
+        raise DeviceError(f"No device can be swept. {' '.join(f'{device.id}: {device.reason}' for device in listed)}")
     if len(gpus) == 1 and rank.local > 0 and _VISIBLE in environment:
         return gpus[0]
     if rank.local < len(choices):
         return choices[rank.local]
-    here = ", ".join(device.id for device in choices) or "none"
+    here = ", ".join(device.id for device in choices)
     raise DeviceError(
         f"{rank.source}={rank.local}: no device is left for this process; here are: {here}. "
         f"Start at most {len(choices)} on this host (srun --ntasks-per-node={len(choices)}), or name a --device."

@@ -20,6 +20,8 @@ FIRST = datetime.date(2025, 1, 1)
 # Typical of one card: byte/s of two levels, flop/s of two precisions.
 BANDWIDTH = {"L2": 5e12, "DRAM": 2e12}
 RATES = {("fp64", "vector"): 9.5e12, ("fp16", "tensor"): 2.8e14}
+# How long GPU-A of the command line tests has lost bandwidth.
+DRAM_LOSS_NIGHTS = 14
 NAMES = ("L2 read", "DRAM read", "fp64 vector fma", "fp16 tensor mma")
 
 
@@ -72,28 +74,19 @@ def fill(store: Path, nights: int, *, sigma: float = 0.004, seed: int = 1, first
 
 def write_fleet(store: Path, log_values: NDArray[np.float64]) -> None:
     """A store of (devices, nights, 4) log ratios to the usual ceilings; two devices to a host, NaN for a night without a run."""
-    template = json.dumps(to_dict(a_run(0, usual())))
+    plain = json.dumps(to_dict(replace(a_run(0, usual()), roofs=())))
+    template = plain.replace("%", "%%")
     names = list(usual().values())
-    for number, value in enumerate(names):
-        template = template.replace(f'"value": {value!r}', f'"value": @{number}@')
-    head, *rest = _pieces(template)
-    numbers = np.exp(log_values) * np.array(names, dtype=np.float64)
+    for value in names:
+        template = template.replace(f'"value": {value!r}', '"value": %r')
+    template = template.replace(f"{FIRST.isoformat()}T", "%sT").replace("GPU-1111", "%s").replace("node1", "%s")
+    order = np.argsort([plain.index(f'"value": {value!r}') for value in names])
+    values = (np.exp(log_values) * np.array(names, dtype=np.float64))[..., order]
+    dates = [night_of(night) for night in range(log_values.shape[1])]
     for device in range(log_values.shape[0]):
         host, uuid = f"node{device // 2:04d}", f"GPU-{device:04d}"
         folder = store / host / uuid
         folder.mkdir(parents=True)
-        for night in range(log_values.shape[1]):
-            if np.isnan(log_values[device, night]).all():
-                continue
-            date = night_of(night)
-            text = head
-            for number, tail in rest:
-                text += f"{numbers[device, night, number]!r}{tail}"
-            text = text.replace("2025-01-01T", f"{date}T").replace("GPU-1111", uuid).replace("node1", host)
-            (folder / f"{date.replace('-', '')}T020000Z.json").write_text(text.replace("np.float64(", "").replace(")", ""))
-
-
-def _pieces(template: str) -> list[str] | list[object]:
-    """The text before the first mark, then (number, text up to the next mark)."""
-    parts = template.split("@")
-    return [parts[0], *zip(map(int, parts[1::2]), parts[2::2], strict=True)]
+        for date, row in zip(dates, values[device].tolist(), strict=True):
+            if row[0] == row[0]:
+                (folder / f"{date.replace('-', '')}T020000Z.json").write_text(template % (date, uuid, host, *row))

@@ -17,7 +17,6 @@ from ert.jsontypes import Json
 from ert.precisions import PRECISIONS
 from ert.store import StoredFile
 
-
 _Facts = tuple[tuple[str, Json], ...]
 
 

@@ -65,5 +65,5 @@ def test_more_ranks_than_devices_are_told_how_many_there_are(rank: int, listed: 
 
 
 def test_a_host_without_any_device_says_why() -> None:
-    with pytest.raises(DeviceError, match="No device can be swept. cuda: no driver"):
+    with pytest.raises(DeviceError, match=r"No device can be swept\. cuda: no driver"):
         device(0, [Listed("cuda", "NVIDIA GPU", "no driver")])

@@ -14,6 +14,9 @@ from hypothesis import settings
 settings.register_profile("ert", deadline=None, derandomize=bool(os.environ.get("CI")))
 settings.load_profile("ert")
 
+# The width of the terminal that starts the tests, which tables would fold themselves to; xdist sets it, too.
+os.environ.pop("COLUMNS", None)
+
 
 @pytest.fixture(scope="session", autouse=True)
 def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:

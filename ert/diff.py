@@ -11,8 +11,7 @@ from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.checks import name_of, unit_of
 from ert.codec import encode
 from ert.errors import ConfigError
-from ert.fingerprint import changes, fingerprint_of
-from ert.history_series import EXCUSES
+from ert.fingerprint import EXCUSES, changes, fingerprint_of
 from ert.jsontypes import Json
 
 SCHEMA = "ert.diff"

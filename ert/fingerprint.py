@@ -42,6 +42,8 @@ _ENVIRONMENT_FACTS: dict[str, tuple[Section, str]] = {
     "highest clock (Hz)": ("device", "clock_max_hz"),
     "highest memory clock (Hz)": ("device", "memory_clock_max_hz"),
 }
+# What in a ceiling's flags excuses a low value: the device was slowed, by itself or by another program.
+EXCUSES = ("throttled", "disturbed")
 # One-way latencies of a cache line: about 20 ns inside a core complex, about 100 ns across two of them (method.md).
 _ACROSS_COMPLEXES_S = 5e-8
 

@@ -11,12 +11,9 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.fingerprint import Change, changes
+from ert.fingerprint import EXCUSES, Change, changes
 from ert.history_index import Index
 from ert.history_stats import Bools, Floats
-
-# What in a ceiling's flags excuses a low value: the device was slowed, by itself or by another program.
-EXCUSES = ("throttled", "disturbed")
 
 
 @dataclass(frozen=True, slots=True, order=True)

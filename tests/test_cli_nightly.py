@@ -197,6 +197,15 @@ def test_help_ends_with_an_example() -> None:
     assert "  nightly " in ert("--help").stdout
 
 
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd is not installed here")
+def test_the_units_of_systemd_are_well_formed(tmp_path: Path) -> None:
+    for path in (HERE.parent / "configs" / "systemd").iterdir():
+        shutil.copy(path, tmp_path)
+    units = [str(tmp_path / name) for name in ("ert-nightly@cpu.service", "ert-nightly@cpu.timer")]
+    done = subprocess.run(["systemd-analyze", "verify", *units], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_the_cpu_of_this_machine_gets_through_a_night(tmp_path: Path) -> None:
     sweep = tmp_path / "small.toml"
     sweep.write_text(Path(TINY).read_text().replace("total_s = 60", "total_s = 1") + '\n[precisions]\nonly = ["fp64"]\n')

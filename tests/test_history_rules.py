@@ -47,3 +47,18 @@ def test_a_wrong_file_is_refused_by_line_and_field(tmp_path: Path, old: str, new
 def test_a_file_of_ones_own_is_taken() -> None:
     assert parse_rules(TEXT.replace("least_change = 0.015", "least_change = 0.05"), "x").step.least_change == 0.05
     assert load_rules(None) is shipped_rules()
+
+
+def test_the_guide_says_what_the_rules_say() -> None:
+    guide = (Path(__file__).parent.parent / "docs" / "nightly.md").read_text(encoding="utf-8")
+    rules = shipped_rules()
+    words = ("no", "one", "two", "three", "four", "five", "six", "seven")
+    for text in (
+        f"{100 * rules.step.least_change:g} % and {rules.step.suspect_z:g} standard deviations",
+        f"the last {rules.baseline.rolling_nights} nights",
+        f"the first {rules.baseline.reference_nights} nights",
+        f"median of {words[rules.drift.nights]} nights is {100 * rules.drift.change:g} % below",
+        f"until the median of {words[rules.nights.recover]} nights",
+        f"{words[rules.nights.settle]}\nnights decide what came with it",
+    ):
+        assert text in guide, text

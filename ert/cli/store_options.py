@@ -8,7 +8,7 @@ import socket
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,8 +16,9 @@ from ert.cli.output import stdout_console, write_json
 from ert.errors import ConfigError
 from ert.files import dump_json, write_text_atomic
 from ert.findings import Finding
-from ert.history import Check
-from ert.history_table import check_report, finding_lines
+
+if TYPE_CHECKING:
+    from ert.history import Check
 
 EXIT_ALARM = 3
 _Path = click.Path(path_type=Path)
@@ -59,6 +60,7 @@ def parse_night(text: str | None, option: str) -> datetime.date | None:
 
 def deliver(check: Check, outputs: Outputs, device: str = "all") -> None:
     """Everywhere a check was asked for; as a table on stdout unless something else has it."""
+    from ert.history_table import check_report  # noqa: PLC0415
     from ert.outputs.events import append_events, event_lines  # noqa: PLC0415  (formats that most calls do not ask for)
     from ert.outputs.junit import junit_xml  # noqa: PLC0415
     from ert.outputs.prometheus import prometheus_text  # noqa: PLC0415
@@ -80,6 +82,8 @@ def deliver(check: Check, outputs: Outputs, device: str = "all") -> None:
 
 def say_findings(findings: Sequence[Finding]) -> None:
     """Warnings, on stderr."""
+    from ert.history_table import finding_lines  # noqa: PLC0415
+
     for line in finding_lines(findings):
         click.echo(line, err=True)
 

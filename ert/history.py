@@ -113,6 +113,8 @@ def check(history: History, night: datetime.date | None = None, since: datetime.
     last = night or nights[-1]
     if not nights[0] <= last <= nights[-1]:
         raise AnalysisError(f"--night {last}: the store has nights from {nights[0]} to {nights[-1]}.")
+    if since and since > last:
+        raise AnalysisError(f"--since {since}: is after the night that is judged, {last}.")
     first = max(since, nights[0]) if since else last
     found = [(each, events_of(history.judged, each)) for each in device_nights(history.index, first, last, history.judged.rules)]
     tonight = [(each, events) for each, events in found if each.night == last]

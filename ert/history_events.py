@@ -209,7 +209,7 @@ def _step_note(judged: Judged, row: int, column: int, kind: int) -> str:
         SUSPECT: f"one unusual night; expected {expected}",
         REGRESSION: f"a loss that lasts; expected {expected}",
         IMPROVEMENT: f"a gain that lasts, the new baseline; expected {expected}",
-        THROTTLED: f"the device was slowed in that night; expected {expected}",
+        THROTTLED: f"slowed by {', '.join(grid.slowed_by.get((row, column), ('the device itself',)))}; expected {expected}",
         ENVIRONMENT: f"expected {expected}",
     }[kind]
     if kind == ENVIRONMENT:

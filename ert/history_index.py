@@ -64,10 +64,9 @@ def open_index(store: Path, host: str | None = None, device: str | None = None) 
     connection.execute(f"CREATE TABLE runs ({_columns(RunRow)})")
     is_whole = host is None and device is None
     kept = _take_kept(connection, store / _INDEX, files) if is_whole else set()
-    new = [file for file in files if (file.path, file.size, file.mtime_ns) not in kept]
-    _read(connection, store, new)
+    _read(connection, store, [file for file in files if (file.path, file.size, file.mtime_ns) not in kept])
     findings = list(_problems(connection))
-    if is_whole and (new or not (store / _INDEX).exists()):
+    if is_whole and kept != _readable(connection):
         findings += _keep(connection, store / _INDEX)
     connection.execute("ALTER TABLE runs ALTER night TYPE DATE; ALTER TABLE runs ALTER created TYPE TIMESTAMP")
     findings += _drop_future(connection)
@@ -89,7 +88,10 @@ def _sql_type(hint: object) -> str:
 
 
 def _take_kept(connection: DuckDBPyConnection, index: Path, files: Sequence[StoredFile]) -> set[tuple[str, int, int]]:
-    """Rows that an earlier call read, of files that are still there; an index that is damaged is made again."""
+    """Take over the rows that an earlier call read, of files that are still there; returns all that the index held.
+
+    A damaged index is made again.
+    """
     import duckdb  # noqa: PLC0415
 
     if not index.exists():
@@ -98,11 +100,16 @@ def _take_kept(connection: DuckDBPyConnection, index: Path, files: Sequence[Stor
         connection.execute("INSERT INTO runs SELECT * FROM read_parquet(?)", [str(index)])
     except duckdb.Error:
         return set()
-    kept = set(connection.execute("SELECT path, size, mtime_ns FROM runs").fetchall())
+    kept = _readable(connection)
     stale = kept - {(file.path, file.size, file.mtime_ns) for file in files}
     if stale:
         connection.executemany("DELETE FROM runs WHERE path = ?", [[path] for path, _, _ in stale])
-    return kept - stale
+    return kept
+
+
+def _readable(connection: DuckDBPyConnection) -> set[tuple[str, int, int]]:
+    """(path, size, mtime) of the runs without a problem: the others may be read the next time, by a newer ert or from a mended disk."""
+    return set(connection.execute("SELECT path, size, mtime_ns FROM runs WHERE problem IS NULL").fetchall())
 
 
 def _read(connection: DuckDBPyConnection, store: Path, files: Iterable[StoredFile]) -> None:
@@ -114,7 +121,7 @@ def _read(connection: DuckDBPyConnection, store: Path, files: Iterable[StoredFil
         if lines.stat().st_size:
             types = ", ".join(f"'{name}': '{_sql_type(hint)}'" for name, hint in get_type_hints(RunRow).items())
             connection.execute(
-                f"INSERT INTO runs SELECT * FROM read_json('{lines}', format = 'newline_delimited', columns = {{{types}}}, "
+                f"INSERT INTO runs SELECT * FROM read_json('{_quoted(lines)}', format = 'newline_delimited', columns = {{{types}}}, "
                 "maximum_object_size = 67108864)"
             )
 
@@ -126,7 +133,9 @@ def _keep(connection: DuckDBPyConnection, index: Path) -> list[Finding]:
     temporary = index.with_name(f".{index.name}-{secrets.token_hex(8)}")
     try:
         index.parent.mkdir(exist_ok=True)
-        connection.execute(f"COPY (SELECT * FROM runs ORDER BY path) TO '{_quoted(temporary)}' (FORMAT parquet, COMPRESSION zstd)")
+        connection.execute(
+            f"COPY (SELECT * FROM runs WHERE problem IS NULL ORDER BY path) TO '{_quoted(temporary)}' (FORMAT parquet, COMPRESSION zstd)"
+        )
         os.replace(temporary, index)  # noqa: PTH105
     except (OSError, duckdb.Error) as error:
         with suppress(OSError):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import json
+from collections import Counter
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import NoReturn
 from ert.ceilings import SCHEMA, SCHEMA_VERSION, load, to_dict
 from ert.codec import decode
 from ert.errors import ErtError
-from ert.fingerprint import Fingerprint, fingerprint
+from ert.fingerprint import EXCUSES, Fingerprint, fingerprint
 from ert.jsontypes import Json
 from ert.precisions import PRECISIONS
 from ert.store import StoredFile
@@ -31,7 +32,7 @@ class RepeatOf:
 
 @dataclass(frozen=True, slots=True)
 class CeilingRow:
-    """One ceiling of one run; value, ci_lo, ci_hi in byte/s, flop/s or op/s."""
+    """One ceiling of one run; value, ci_lo, ci_hi in byte/s, flop/s or op/s; ``slowed_by``: reasons the device gave, if flagged."""
 
     ceiling: str
     unit: str
@@ -41,6 +42,7 @@ class CeilingRow:
     roof: bool
     flags: list[str]
     clock_hz: float | None
+    slowed_by: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +120,8 @@ def _row(file: StoredFile, document: dict[str, Json]) -> RunRow:
     prints = fingerprint(device, environment, config)
     series, facts, surroundings = _texts(tuple(prints.device.items()), prints.sweep, tuple(prints.environment.items()))
     memory, repeated = device.get("memory_bytes"), _repeated(config)
-    ceilings = [*map(_bandwidth, _list(lists["bandwidth"])), *map(_compute, _list(lists["compute"]))]
+    points = document["points"]
+    ceilings = [_bandwidth(row, points) for row in _list(lists["bandwidth"])] + [_compute(row, points) for row in _list(lists["compute"])]
     return RunRow(
         path=file.path,
         size=file.size,
@@ -151,23 +154,40 @@ def _repeated(config: dict[str, Json]) -> RepeatOf | None:
     return decode(RepeatOf, config["repeat_of"], "config.repeat_of") if config.get("repeat_of") is not None else None
 
 
-def _bandwidth(value: Json) -> CeilingRow:
+def _bandwidth(value: Json, points: Json) -> CeilingRow:
     row = _object(value)
-    return _ceiling(row, f"{_text(row['level'])} {_text(row['op'])}", "B/s")
+    return _ceiling(row, f"{_text(row['level'])} {_text(row['op'])}", "B/s", points)
 
 
-def _compute(value: Json) -> CeilingRow:
+def _compute(value: Json, points: Json) -> CeilingRow:
     row = _object(value)
     precision = _text(row["precision"])
     is_float = precision not in PRECISIONS or PRECISIONS[precision].is_float
-    return _ceiling(row, f"{precision} {_text(row['path'])} {_text(row['op'])}", "FLOP/s" if is_float else "op/s")
+    return _ceiling(row, f"{precision} {_text(row['path'])} {_text(row['op'])}", "FLOP/s" if is_float else "op/s", points)
 
 
-def _ceiling(row: dict[str, Json], name: str, unit: str) -> CeilingRow:
+def _ceiling(row: dict[str, Json], name: str, unit: str, points: Json) -> CeilingRow:
     interval, clock = row.get("ci95"), row.get("clock_hz")
     lo, hi = map(_positive, _list(interval)) if interval is not None else (None, None)
     flags = [_text(flag) for flag in _list(row.get("flags", []))]
-    return CeilingRow(name, unit, _positive(row["value"]), lo, hi, bool(row["roof"]), flags, None if clock is None else _positive(clock))
+    return CeilingRow(
+        ceiling=name,
+        unit=unit,
+        value=_positive(row["value"]),
+        ci_lo=lo,
+        ci_hi=hi,
+        roof=bool(row["roof"]),
+        flags=flags,
+        clock_hz=None if clock is None else _positive(clock),
+        slowed_by=_reasons(points, _list(row.get("point_ids", []))) if set(flags) & set(EXCUSES) else [],
+    )
+
+
+def _reasons(points: Json, ids: list[Json]) -> list[str]:
+    """Why samples of these points make no ceiling, the most frequent reason first."""
+    own = [point for point in map(_object, _list(points)) if point["id"] in ids]
+    words = Counter(_text(word) for point in own for sample in _list(point.get("throttled", [])) for word in _list(sample))
+    return [word for word, _ in words.most_common()]
 
 
 def _object(value: Json) -> dict[str, Json]:

@@ -41,7 +41,7 @@ class Grid:
     value      of the night: median of its runs, so that a night measured three times is one night; NaN without one
     log_value  its natural logarithm
     own_sigma  relative standard error from the runs' own intervals, 0 without one
-    excused    most of the night's runs carry a flag of EXCUSES
+    excused    most of the night's runs carry a flag of EXCUSES;  slowed_by: (row, night) -> the reasons that the device gave
     clock_hz   NaN where it was not measured
     ran        (tracks, nights): the track was measured in the night;  changed: in other surroundings than the time before
     changes    (track row, night) -> what changed
@@ -56,6 +56,7 @@ class Grid:
     log_value: Floats
     own_sigma: Floats
     excused: Bools
+    slowed_by: Mapping[tuple[int, int], tuple[str, ...]]
     clock_hz: Floats
     ran: Bools
     changed: Bools
@@ -72,6 +73,12 @@ WITH night_values AS (
 SELECT dense_rank() OVER (ORDER BY host, device, series, ceiling) - 1 AS row, date_diff('day', ?::DATE, night) AS night,
        value, own_sigma, excused, clock_hz
 FROM night_values
+"""
+_SLOWED = """
+WITH reasons AS (
+    SELECT dense_rank() OVER (ORDER BY host, device, series, ceiling) - 1 AS row, date_diff('day', ?::DATE, night) AS night, slowed_by
+    FROM ceilings)
+SELECT row, night, list_sort(list_distinct(flatten(list(slowed_by)))) FROM reasons WHERE len(slowed_by) > 0 GROUP BY row, night
 """
 _SERIES = "SELECT host, device, series, ceiling, any_value(unit) FROM ceilings GROUP BY ALL ORDER BY host, device, series, ceiling"
 # Repeats were made in the same surroundings as what they repeat.
@@ -110,6 +117,7 @@ def load_grid(index: Index) -> Grid:
         log_value=np.log(value),
         own_sigma=grid("own_sigma", 0.0),
         excused=grid("excused", 0.0) > 0,
+        slowed_by={(row, night): tuple(words) for row, night, words in cast(list[tuple[int, int, list[str]]], index.query(_SLOWED, first))},
         clock_hz=grid("clock_hz", np.nan),
         ran=ran,
         changed=changed,
@@ -144,4 +152,4 @@ def _surroundings(
 
 def _empty() -> Grid:
     nothing, no = np.zeros((0, 0)), np.zeros((0, 0), np.bool_)
-    return Grid((), (), {}, (), np.zeros(0, np.int64), nothing, nothing, nothing, no, nothing, no, no, {})
+    return Grid((), (), {}, (), np.zeros(0, np.int64), nothing, nothing, nothing, no, {}, nothing, no, no, {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import os
 import socket
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -14,11 +14,12 @@ from ert.ceilings import Ceilings
 from ert.checks import name_of
 from ert.codec import encode
 from ert.config import SweepConfig, restrict
-from ert.errors import AnalysisError, ErtError
+from ert.errors import ErtError
 from ert.findings import Finding
 from ert.fingerprint import kernel_sources
 from ert.history import Check, check, open_history
 from ert.history_events import DeviceAnswer, Event
+from ert.history_index import open_index
 from ert.history_rows import RepeatOf
 from ert.history_rules import Rules
 from ert.journal import SUFFIX
@@ -41,6 +42,14 @@ class Night:
     error: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Repeats:
+    """The further measurements of a night."""
+
+    paths: tuple[Path, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+
 def run_night(store: Path, request: Request, rules: Rules, progress: Progress, resume: Path | None = None) -> Night:
     """Measure, store and judge a device. A device that cannot be measured is a night with ``no_data`` and the error.
 
@@ -55,21 +64,29 @@ def run_night(store: Path, request: Request, rules: Rules, progress: Progress, r
         if resume:
             raise
         _remove_if_empty(folder)
-        return Night(_not_measured(store, host, request.device_id, rules, str(error)), error=str(error))
+        return Night(_not_measured(store, host, request.device_id, str(error)), error=str(error))
     first = _move_in(store, written, _with_kernel_sources(written.ceilings))
     judged = _judge(store, written.ceilings, rules)
-    paths, findings = [first.path], [*first.findings, *_left_over(store, host)]
+    repeats = _Repeats()
     if suspects := _suspects(judged):
         smaller = replace(request, config=repeat_config(request.config, written.ceilings, suspects))
-        for _ in range(REPEATS):
-            try:
-                again = run_sweep(smaller, folder, progress)
-            except ErtError as error:
-                findings.append(Finding("not_repeated", f"{', '.join(suspects)}: could not be measured again: {error}"))
-                break
-            paths.append(_move_in(store, again, _as_repeat(again.ceilings, written.ceilings, suspects)).path)
+        repeats = _measure_again(store, written.ceilings, suspects, lambda: run_sweep(smaller, folder, progress))
         judged = _judge(store, written.ceilings, rules)
-    return Night(replace(judged, findings=(*findings, *judged.findings)), tuple(paths))
+    findings = (*first.findings, *_left_over(store, host), *repeats.findings, *judged.findings)
+    return Night(replace(judged, findings=findings), (first.path, *repeats.paths))
+
+
+def _measure_again(store: Path, first: Ceilings, suspects: Sequence[str], sweep: Callable[[], Written]) -> _Repeats:
+    """Measure the suspects twice more; what fails is said, and the first measurement stands."""
+    paths: list[Path] = []
+    for _ in range(REPEATS):
+        try:
+            again = sweep()
+        except ErtError as error:
+            failed = Finding("not_repeated", f"{', '.join(suspects)}: could not be measured again: {error}")
+            return _Repeats(tuple(paths), (failed,))
+        paths.append(_move_in(store, again, _as_repeat(again.ceilings, first, suspects)).path)
+    return _Repeats(tuple(paths))
 
 
 def _move_in(store: Path, written: Written, ceilings: Ceilings) -> Added:
@@ -121,17 +138,14 @@ def _suspects(judged: Check) -> list[str]:
     return [event.ceiling for event in judged.events if event.ceiling and event.kind in ("suspect", "environment_change")]
 
 
-def _not_measured(store: Path, host: str, device_id: str, rules: Rules, reason: str) -> Check:
+def _not_measured(store: Path, host: str, device_id: str, reason: str) -> Check:
     """A night without a run, said of the device that had this place last."""
     today = datetime.datetime.now(datetime.UTC).date().isoformat()
-    uuid, name = device_id, device_id
-    try:
-        last = open_history(store, rules, host).index.query(
-            "SELECT device, name FROM runs WHERE problem IS NULL AND device_id = ? ORDER BY created DESC LIMIT 1", device_id
-        )
-        uuid, name = (str(last[0][0]), str(last[0][1])) if last else (uuid, name)
-    except AnalysisError:
-        pass  # The store holds no run of this host yet: the device has no other name than its id.
+    last = open_index(store, host).query(
+        "SELECT device, name FROM runs WHERE problem IS NULL AND device_id = ? ORDER BY created DESC LIMIT 1", device_id
+    )
+    # A device that was never measured has no other name than its id.
+    uuid, name = map(str, last[0]) if last else (device_id, device_id)
     event = Event(today, host, uuid, None, "no_data", None, today, reason)
     answer = DeviceAnswer(host, uuid, device_id, name, today, None, "not comparable", reason)
     return Check(today, (answer,), (), (event,), ())

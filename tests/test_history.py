@@ -13,6 +13,7 @@ import duckdb
 import numpy as np
 import pytest
 from history_store import NAMES, a_run, fill, night_of, usual
+from make_ceilings import mixed_point
 from programs import check_schema
 
 from ert.ceilings import load
@@ -250,6 +251,18 @@ def test_throttling_is_named_and_no_alarm(tmp_path: Path) -> None:
     found = checked(tmp_path)
     assert said(found) == [(night_of(20), "fp16 tensor mma", "throttled")]
     assert (found.verdict, found.is_alarming) == ("not comparable", False)
+
+
+def test_the_reason_of_a_throttled_night_is_the_devices_own(tmp_path: Path) -> None:
+    fill(tmp_path, 20)
+    run = a_run(20, usual(0.8), throttled=("DRAM read",))
+    samples = {"samples_s": (1.0, 1.0), "throttled": (("SwPowerCap",), ("SwPowerCap", "HwSlowdown"))}
+    point = replace(mixed_point("DRAM", 2e12, "fp64", 9e12, 1), **samples)
+    named = tuple(replace(c, point_ids=(point.id,)) for c in run.bandwidth_ceilings)
+    add_run(tmp_path, replace(run, bandwidth_ceilings=named, points=(point,)))
+    notes = {event.ceiling: event.note for event in checked(tmp_path).events if event.kind == "throttled"}
+    assert notes.keys() == {"DRAM read"}
+    assert notes["DRAM read"].startswith("slowed by HwSlowdown, SwPowerCap; expected ")
 
 
 def test_a_new_driver_is_an_event_and_what_changed_with_it_is_its(tmp_path: Path) -> None:

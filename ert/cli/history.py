@@ -139,6 +139,8 @@ def baseline(
     opened = _open(store, rules)
     chosen = _devices(opened, device, host)
     between = parse_night(since, "--since"), parse_night(until, "--until")
+    if is_set and len(chosen) > 1 and device is None and host is None:
+        raise ConfigError(f"--set: would accept the present state of {len(chosen)} devices. Name a --device or a --host.")
     if is_set:
         now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
         made = [Baseline(now, *each, choose_nights(opened.grid, each, between, opened.judged.rules.baseline), note) for each in chosen]

@@ -14,7 +14,7 @@ from make_ceilings import DATA
 from programs import PROGRAM
 
 import ert
-from ert.cli import COMMANDS, cli, run
+from ert.cli import COMMANDS, cli, execute
 from ert.errors import ErtError
 
 CPU = str(DATA / "cpu.json")
@@ -32,7 +32,8 @@ def test_the_version_is_the_packages():
 
 def test_help_lists_every_command_and_imports_none_of_them():
     code = (
-        "import sys; from ert.cli import cli, run; run(cli, ['--help']); print(sorted(m for m in sys.modules if m.startswith('ert.cli.')))"
+        "import sys; from ert.cli import cli, execute; execute(cli, ['--help']); "
+        "print(sorted(m for m in sys.modules if m.startswith('ert.cli.')))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     for name, (_, line) in COMMANDS.items():
@@ -43,7 +44,8 @@ def test_help_lists_every_command_and_imports_none_of_them():
 
 def test_help_takes_no_numeric_library():
     code = (
-        "import sys; from ert.cli import cli, run; run(cli, ['--help']); print({'numpy', 'scipy', 'matplotlib', 'rich'} & set(sys.modules))"
+        "import sys; from ert.cli import cli, execute; execute(cli, ['--help']); "
+        "print({'numpy', 'scipy', 'matplotlib', 'rich'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.splitlines()[-1] == "set()"
 
@@ -57,7 +59,7 @@ def test_every_commands_help_ends_with_an_example_of_itself(name):
 
 
 def test_a_command_that_is_not_there_is_answered_with_the_nearest(capsys):
-    assert run(cli, ["sweap"]) == 2
+    assert execute(cli, ["sweap"]) == 2
     assert "No such command 'sweap'. Did you mean 'sweep'?" in capsys.readouterr().err
 
 
@@ -81,15 +83,20 @@ def outcome(error: BaseException) -> click.Command:
     ],
 )
 def test_every_outcome_is_one_exit_code_and_at_most_one_message(capsys, error, code, said):
-    assert run(outcome(error), []) == code
+    assert execute(outcome(error), []) == code
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
 
 
+def test_no_command_takes_the_name_of_something_else_in_the_package():
+    """An imported submodule becomes an attribute of its package, in place of whatever had that name."""
+    assert not {name for name in COMMANDS if callable(vars(ert.cli).get(name))}
+
+
 def test_a_fault_of_the_program_itself_is_not_hidden():
     with pytest.raises(ZeroDivisionError):
-        run(outcome(ZeroDivisionError()), [])
+        execute(outcome(ZeroDivisionError()), [])
 
 
 def test_a_reader_that_leaves_early_is_no_error():

@@ -12,7 +12,7 @@ from example_gpu import EXAMPLE_GPU
 from make_ceilings import make_ceilings
 
 from ert.ceilings import save
-from ert.cli import cli, run
+from ert.cli import cli, execute
 
 WORKED = make_ceilings({"DRAM": 1e12}, {("fp32", "vector"): 100e12})
 
@@ -30,7 +30,7 @@ def worked(tmp_path: Path) -> str:
 
 
 def rows(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, object]]:
-    assert run(cli, ["analyze", *arguments, "--json", "-"]) == 0
+    assert execute(cli, ["analyze", *arguments, "--json", "-"]) == 0
     found: list[dict[str, object]] = json.loads(capsys.readouterr().out)["rows"]
     return found
 
@@ -87,10 +87,8 @@ def test_algorithms_are_compared_by_time(ceilings, capsys):
 
 
 def test_table_names_every_step_and_assumption(ceilings, capsys):
-    assert (
-        run(cli, ["analyze", ceilings, "--op", "attention", "--heads", "32", "--length", "2048", "--head-dim", "128", "--dtype", "fp16"])
-        == 0
-    )
+    operation = ["--op", "attention", "--heads", "32", "--length", "2048", "--head-dim", "128", "--dtype", "fp16"]
+    assert execute(cli, ["analyze", ceilings, *operation]) == 0
     text = capsys.readouterr().out
     assert "attention, decode tensor" in text and "scores stay on the chip" in text
     assert all(f"{step}. " in text for step in (1, 2, 3))
@@ -113,7 +111,7 @@ def test_table_names_every_step_and_assumption(ceilings, capsys):
     ],
 )
 def test_wrong_usage_names_the_option(ceilings, capsys, arguments, code, words):
-    assert run(cli, ["analyze", ceilings, *arguments]) == code
+    assert execute(cli, ["analyze", ceilings, *arguments]) == code
     captured = capsys.readouterr()
     assert captured.out == ""
     assert words in captured.err

@@ -16,7 +16,7 @@ from example_gpu import EXAMPLE_GPU
 from ncu_files import DRAM, FFMA, L1, L2, TIME, wide
 
 from ert.ceilings import save
-from ert.cli import cli, run
+from ert.cli import cli, execute
 
 FOREIGN = Path(__file__).parent / "data" / "foreign"
 SCHEMA = json.loads(resources.files("ert.schema").joinpath("comparison.schema.json").read_text())
@@ -144,9 +144,9 @@ def test_hostile_names_reach_no_terminal_and_survive_in_json(tmp_path: Path, cei
 
 def test_long_lists_are_cut_in_the_table_and_say_so(tmp_path: Path, ceilings: str, capsys: pytest.CaptureFixture[str]):
     path = written(tmp_path, "a.csv", wide(UNITS, [(f"kernel_{i:03}", GOOD[1]) for i in range(60)]))
-    assert run(cli, ["compare", ceilings, path, "--top", "5"]) == 0
+    assert execute(cli, ["compare", ceilings, path, "--top", "5"]) == 0
     assert "55 more kernels take 91.7 % of the time" in capsys.readouterr().out
-    assert run(cli, ["compare", ceilings, path, "--top", "0"]) == 0
+    assert execute(cli, ["compare", ceilings, path, "--top", "0"]) == 0
     assert capsys.readouterr().out.count("compute: fp32") >= 60
 
 

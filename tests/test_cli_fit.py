@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 from jsonschema import Draft202012Validator
 
-from ert.cli import cli, run
+from ert.cli import cli, execute
 from ert.fit.report import fit_schema
 
 CURVES = Path(__file__).parent / "data" / "curves"
@@ -29,7 +29,7 @@ def ert_fit(capsys, monkeypatch):
     monkeypatch.delenv("COLUMNS", raising=False)
 
     def call(*arguments):
-        code = run(cli, ["fit", *map(str, arguments)])
+        code = execute(cli, ["fit", *map(str, arguments)])
         return Done(code, *capsys.readouterr())
 
     return call
@@ -89,6 +89,18 @@ def test_clocks_leave_throttled_rows_out(ert_fit):
     document = document_of(done.stdout)
     assert [level["value"] for level in document["levels"]] == pytest.approx([11e12, 4e12, 1.5e12], rel=0.02)
     assert "throttled rows: 89 of 725" in done.stderr
+
+
+def test_a_sweep_gives_back_the_compute_ceilings_that_it_published(ert_fit):
+    kept = sorted((Path(__file__).parent.parent / "results" / "cpu").glob("*.json"))[-1]
+    document = document_of(ert_fit(kept, "--json", "-").stdout)
+    published = {(c["precision"], c["op"]): c for c in json.loads(kept.read_text())["ceilings"]["compute"]}
+    found = {(c["precision"], c["op"]): c for c in document["compute"]}
+    assert found.keys() == published.keys()
+    for key, ceiling in found.items():
+        low, high = published[key]["ci95"]
+        assert low <= ceiling["value"] <= high
+    assert {(c["level"], c["precision"]) for c in document["corners"]} >= {("L1", "fp64"), ("DRAM", "fp32")}
 
 
 def test_a_pipe_gets_no_colour_and_no_folded_lines(ert_fit):

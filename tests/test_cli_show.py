@@ -96,5 +96,5 @@ def test_home_does_not_matter(home: str):
 
 
 def test_show_does_not_load_matplotlib():
-    code = f"import sys, ert.cli; ert.cli.run(ert.cli.cli, ['show', {CPU!r}]); sys.exit('matplotlib' in sys.modules)"
+    code = f"import sys, ert.cli; ert.cli.execute(ert.cli.cli, ['show', {CPU!r}]); sys.exit('matplotlib' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=False).returncode == 0

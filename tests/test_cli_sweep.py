@@ -107,7 +107,7 @@ def test_the_device_it_took_is_said_when_none_was_named(tiny, tmp_path):
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """What the program says as it refuses an order with exit code 1; nothing goes to stdout."""
-    assert ert.cli.run(ert.cli.cli, ["sweep", *arguments]) == 1
+    assert ert.cli.execute(ert.cli.cli, ["sweep", *arguments]) == 1
     captured = capsys.readouterr()
     assert captured.out == ""
     return captured.err
@@ -143,7 +143,7 @@ def test_a_slip_in_a_sweep_file_names_file_section_and_key(tmp_path, capsys):
 
 @pytest.mark.parametrize("arguments", [("--threads", "two"), ("--no-such-option",), ("extra",)])
 def test_wrong_usage_exits_two(arguments):
-    assert ert.cli.run(ert.cli.cli, ["sweep", *arguments]) == 2
+    assert ert.cli.execute(ert.cli.cli, ["sweep", *arguments]) == 2
 
 
 def test_a_sweep_that_leaves_nothing_to_measure_says_so_at_once(tmp_path, capsys):

@@ -34,7 +34,7 @@ def tiny(tmp_path: Path) -> str:
 @pytest.mark.parametrize("place", ["/proc/nowhere", "/dev/null", "/dev/full/deeper"])
 def test_an_output_folder_that_cannot_be_made_is_named(tiny, capsys, monkeypatch, place):
     monkeypatch.setattr(ert.devices, "BACKENDS", {"fake": ("fake_device", None)})
-    assert ert.cli.run(ert.cli.cli, ["sweep", "--device", "fake", "--config", tiny, "--out", place]) == 1
+    assert ert.cli.execute(ert.cli.cli, ["sweep", "--device", "fake", "--config", tiny, "--out", place]) == 1
     said = capsys.readouterr().err
     assert f"{place}/fake: cannot be written: " in said
     assert "--out" in said

@@ -118,8 +118,8 @@ def memory_folder() -> Iterator[Path]:
 
 PROGRAM = """
 import resource, sys
-from ert.cli import cli, run
-code = run(cli, ["history", "fleet", "--store", sys.argv[1], "--json", sys.argv[2]])
+from ert.cli import cli, execute
+code = execute(cli, ["history", "fleet", "--store", sys.argv[1], "--json", sys.argv[2]])
 used = resource.getrusage(resource.RUSAGE_SELF)
 print(code, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024)
 """

@@ -111,7 +111,7 @@ def test_an_installed_ert_sweeps_shows_and_plots_from_another_folder(installed: 
 
 def test_help_imports_no_package_that_takes_long():
     code = (
-        "import sys, ert.cli; ert.cli.run(ert.cli.cli, ['--help']); "
+        "import sys, ert.cli; ert.cli.execute(ert.cli.cli, ['--help']); "
         "sys.exit(' '.join({'numpy', 'scipy', 'matplotlib', 'pandas'} & set(sys.modules)) or 0)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)

@@ -84,7 +84,7 @@ def cli() -> None:
     """
 
 
-def run(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)
+def execute(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)
     """Run a click command; every outcome becomes an exit code and at most one message on stderr."""
     try:
         returned = command(args=arguments, prog_name="ert", standalone_mode=False)
@@ -122,4 +122,4 @@ def _open_closed_streams() -> None:
 def main() -> None:
     """Entry point of the ``ert`` program."""
     _open_closed_streams()
-    sys.exit(run(cli))
+    sys.exit(execute(cli))

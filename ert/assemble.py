@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 import numpy as np
@@ -202,7 +202,9 @@ def _fit_curve(device: Device, candidates: Iterable[Candidate], names: Sequence[
     facts = [
         CapacityFact(level.name, level.capacity_bytes if level.name != "DRAM" else None) for level in device.levels() if level.name in names
     ]
-    return fit_levels(Curve(sizes, rates), facts)
+    # Points are visited in rounds, so the number of a sample among its point's is its time, as far as it matters.
+    order = np.concatenate([np.arange(c.times_s.size, dtype=np.float64) for c in best.values()])
+    return fit_levels(Curve(sizes, rates, order=order), facts)
 
 
 # --- ceilings -----------------------------------------------------------------------------------------------------------------------
@@ -248,34 +250,51 @@ def _best(group: Sequence[Candidate]) -> Candidate:
     return max(group, key=lambda c: c.median)
 
 
-def _value(best: Candidate, group: Sequence[Candidate]) -> tuple[float, tuple[float, float] | None]:
-    """The ceiling and its 95 % interval; among undisturbed candidates without the bias of picking the highest of many medians."""
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a group of candidates says of its ceiling; the fields that bandwidth and compute ceilings share."""
+
+    value: float
+    ci95: tuple[float, float] | None
+    kernel: str
+    point_ids: tuple[str, ...]
+    flags: tuple[str, ...]
+    limit: float | None
+    limit_source: str
+    clock_hz: float | None
+    threads: int
+
+
+def _find(device: Device, key: CeilingKey, group: Sequence[Candidate]) -> _Found:
+    """The ceiling of a group; among undisturbed candidates without the bias of picking the highest of many medians."""
+    best = _best(group)
     rivals = [best] if best.is_disturbed else [c for c in group if not c.is_disturbed]
     found = fit_ceiling({c.point.id: c.rates for c in rivals})
-    return found.value_per_s, found.ci95
+    limit = device.limit(key, best.clock_hz)
+    return _Found(
+        value=found.value_per_s,
+        ci95=found.ci95,
+        kernel=best.point.kernel,
+        point_ids=tuple(c.point.id for c in group),
+        flags=("disturbed",) if best.is_disturbed else (),
+        limit=limit.value if isinstance(limit, Limit) else None,
+        limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
+        clock_hz=best.clock_hz,
+        threads=device.threads,
+    )
 
 
 def _bandwidth_ceiling(device: Device, level: Level, op: str, group: Sequence[Candidate]) -> BandwidthCeiling:
-    best = _best(group)
-    value, ci95 = _value(best, group)
-    limit = device.limit(CeilingKey(op, level=level.name), best.clock_hz)
+    found = asdict(_find(device, CeilingKey(op, level=level.name), group))
     sizes = [c.point.working_set_bytes for c in group if c.point.working_set_bytes]
     low, high = level.working_set_bytes if op == "read" else (min(sizes), max(sizes))
     return BandwidthCeiling(
         level=level.name or "",
         op=op,
-        value=value,
-        ci95=ci95,
         roof=False,
-        kernel=best.point.kernel,
         working_set_bytes=(round(low), round(high)),
         capacity_bytes=round(level.capacity_bytes) if level.capacity_bytes else None,
-        point_ids=tuple(c.point.id for c in group),
-        flags=(*level.flags, *(["disturbed"] if best.is_disturbed else [])),
-        limit=limit.value if isinstance(limit, Limit) else None,
-        limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
-        clock_hz=best.clock_hz,
-        threads=device.threads,
+        **{**found, "flags": (*level.flags, *found["flags"])},
     )
 
 
@@ -290,24 +309,8 @@ def _compute_ceilings(device: Device, candidates: Sequence[Candidate]) -> list[C
 
 def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[Candidate]) -> ComputeCeiling:
     precision, path, op = key
-    best = _best(group)
-    value, ci95 = _value(best, group)
-    limit = device.limit(CeilingKey(op, precision=precision, path=path), best.clock_hz)
-    return ComputeCeiling(
-        precision=precision,
-        path=cast(ComputePath, path),
-        op=op,
-        value=value,
-        ci95=ci95,
-        roof=False,
-        kernel=best.point.kernel,
-        point_ids=tuple(c.point.id for c in group),
-        flags=("disturbed",) if best.is_disturbed else (),
-        limit=limit.value if isinstance(limit, Limit) else None,
-        limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
-        clock_hz=best.clock_hz,
-        threads=device.threads,
-    )
+    found = _find(device, CeilingKey(op, precision=precision, path=path), group)
+    return ComputeCeiling(precision=precision, path=cast(ComputePath, path), op=op, roof=False, **asdict(found))
 
 
 def _roofs(

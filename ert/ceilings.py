@@ -21,7 +21,7 @@ from ert.files import StrPath, dump_json, read_json, write_json_atomic
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.kernels import Measures
-from ert.precisions import PRECISIONS
+from ert.precisions import is_float
 
 if TYPE_CHECKING:
     import numpy as np
@@ -107,8 +107,7 @@ class ComputeCeiling:
 
     @property
     def is_float(self) -> bool:
-        """False for integer precisions; one this version does not know counts as floating point."""
-        return self.precision not in PRECISIONS or PRECISIONS[self.precision].is_float
+        return is_float(self.precision)
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,7 +44,6 @@ class Flat:
     op: str
     rate_flop_per_s: float
     is_roof: bool
-    is_float: bool
     x_start: float
 
 
@@ -140,7 +139,7 @@ def _drawn(ceilings: Ceilings) -> list[ComputeCeiling]:
 
 def _flats(computes: list[ComputeCeiling], steepest: float, x_low: float) -> tuple[Flat, ...]:
     """By ascending rate; each begins where the steepest slope meets it."""
-    return tuple(Flat(c.precision, c.path, c.op, c.value, c.roof, c.is_float, max(c.value / steepest, x_low)) for c in computes)
+    return tuple(Flat(c.precision, c.path, c.op, c.value, c.roof, max(c.value / steepest, x_low)) for c in computes)
 
 
 def _series(ceilings: Ceilings) -> tuple[Series, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.columns import unit_of
 from ert.findings import Finding
 from ert.levels import FAST_TO_SLOW
 from ert.units import with_prefix
@@ -23,13 +24,6 @@ def name_of(ceiling: Ceiling) -> str:
     if isinstance(ceiling, BandwidthCeiling):
         return f"{ceiling.level} {ceiling.op}"
     return f"{ceiling.precision} {ceiling.path} {ceiling.op}"
-
-
-def unit_of(ceiling: Ceiling) -> str:
-    """The unit people read its value in."""
-    if isinstance(ceiling, BandwidthCeiling):
-        return "B/s"
-    return "FLOP/s" if ceiling.is_float else "op/s"
 
 
 def is_above_limit(ceiling: Ceiling) -> bool:

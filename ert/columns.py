@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.levels import FAST_TO_SLOW
-from ert.precisions import PRECISIONS
+from ert.precisions import PRECISIONS, rate_unit
 from ert.units import capacity, with_prefix
 
 Rows = Sequence[BandwidthCeiling | ComputeCeiling]
@@ -107,14 +107,9 @@ def precision_name(precision: str, path: str) -> str:
     return precision if path == "vector" else f"{precision} {path}"
 
 
-def rate_unit(ceiling: ComputeCeiling) -> str:
-    """``FLOP/s``, or ``OP/s`` where the operations are on integers."""
-    return "FLOP/s" if ceiling.is_float else "OP/s"
-
-
 def unit_of(ceiling: BandwidthCeiling | ComputeCeiling) -> str:
     """The unit of a ceiling's value, for people."""
-    return "B/s" if isinstance(ceiling, BandwidthCeiling) else rate_unit(ceiling)
+    return "B/s" if isinstance(ceiling, BandwidthCeiling) else rate_unit(ceiling.precision)
 
 
 def interval(ceiling: BandwidthCeiling | ComputeCeiling) -> str:

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
-from ert.checks import name_of, unit_of
+from ert.checks import name_of
 from ert.codec import encode
+from ert.columns import unit_of
 from ert.errors import ConfigError
 from ert.fingerprint import EXCUSES, changes, fingerprint_of
 from ert.jsontypes import Json
@@ -25,7 +26,7 @@ Verdict = Literal["worse", "same", "better", "not comparable"]
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One ceiling in both files; rates in ``unit``, B/s, FLOP/s or op/s.
+    """One ceiling in both files; rates in ``unit``, B/s, FLOP/s or OP/s.
 
     change, change_ci95  new / base - 1, None where there is nothing to compare
     """

@@ -13,6 +13,7 @@ from matplotlib.lines import Line2D
 from ert.chart import Chart, Flat, Slope
 from ert.figure_style import FAINT, INK, LABEL_SIZE, SMALL_SIZE, precision_colour
 from ert.label_layout import Array, Box, Candidate, Obstacles, choose, spread
+from ert.precisions import rate_unit
 from ert.units import with_prefix
 
 # Pixels at the layout resolution.
@@ -28,7 +29,7 @@ _PREFERRED_SHARE = 0.35
 def flat_text(flat: Flat) -> str:
     """``fp16 tensor 804 TFLOP/s``: what stands beside a flat line."""
     words = [flat.precision, *([] if flat.path == "vector" else [flat.path]), *([] if flat.is_roof else [flat.op])]
-    return f"{' '.join(words)}  {with_prefix(flat.rate_flop_per_s, 'FLOP/s' if flat.is_float else 'OP/s', 3)}"
+    return f"{' '.join(words)}  {with_prefix(flat.rate_flop_per_s, rate_unit(flat.precision), 3)}"
 
 
 def slope_text(slope: Slope) -> str:

@@ -15,7 +15,7 @@ from ert.codec import decode
 from ert.errors import ErtError
 from ert.fingerprint import EXCUSES, Fingerprint, fingerprint
 from ert.jsontypes import Json
-from ert.precisions import PRECISIONS
+from ert.precisions import rate_unit
 from ert.store import StoredFile
 
 _Facts = tuple[tuple[str, Json], ...]
@@ -162,8 +162,7 @@ def _bandwidth(value: Json, points: Json) -> CeilingRow:
 def _compute(value: Json, points: Json) -> CeilingRow:
     row = _object(value)
     precision = _text(row["precision"])
-    is_float = precision not in PRECISIONS or PRECISIONS[precision].is_float
-    return _ceiling(row, f"{precision} {_text(row['path'])} {_text(row['op'])}", "FLOP/s" if is_float else "op/s", points)
+    return _ceiling(row, f"{precision} {_text(row['path'])} {_text(row['op'])}", rate_unit(precision), points)
 
 
 def _ceiling(row: dict[str, Json], name: str, unit: str, points: Json) -> CeilingRow:

@@ -42,7 +42,7 @@ class Plan:
 
 def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel] | None = None) -> Plan:
     """Cross the configuration with the device. Raises ConfigError if nothing is left to measure, naming the count that was tried."""
-    known = load_kernels("cuda" if device.kind == "cuda" else "cpu") if kernels is None else kernels
+    known = load_kernels(device.kind) if kernels is None else kernels
     _check_kernel_names(config, known)
     _check_kernel_values(config, known)
     _check_sizes(device, config)
@@ -66,7 +66,7 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
         raise ConfigError(
             f"sweep '{config.name}': 0 of {len(asked)} points match --precision, --level and this device. Ask for fewer restrictions."
         )
-    return Plan(tuple(points), tuple(unsupported.values()), tuple(_reach_findings(device, config)))
+    return Plan(tuple(points), tuple(unsupported.values()), tuple(_memory_findings(device, config)))
 
 
 def _check_kernel_names(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
@@ -138,22 +138,13 @@ def _last_cache_bytes(caches: Sequence[LevelFacts]) -> int:
     return max((cache.capacity_bytes or 0 for cache in caches), default=0)
 
 
-def _reach_findings(device: Device, config: SweepConfig) -> Iterable[Finding]:
-    """A working set that memory cuts, or that cannot reach DRAM (method.md 6: more than four times the last cache)."""
-    *caches, memory = device.levels()
-    last, wanted = _last_cache_bytes(caches), _wanted_working_set(device.levels(), config)
+def _memory_findings(device: Device, config: SweepConfig) -> Iterable[Finding]:
+    """A working set that memory cuts; whether what is left reaches DRAM, the fit says."""
+    memory, wanted = device.levels()[-1], _wanted_working_set(device.levels(), config)
     largest = largest_working_set(device.levels(), config)
     if largest < wanted:
         message = f"the largest working set, {wanted} bytes, is beyond the memory a sweep may take and was cut to {largest} bytes"
         yield Finding("working_set_cut", message, float(largest), f"lower [curve] largest_bytes, or free memory ({memory.source})")
-    if largest <= 4 * last:
-        message = f"the largest working set, {largest} bytes, is not more than 4 times the last cache, {last} bytes: DRAM is not reached"
-        yield Finding(
-            "dram_not_reached",
-            message,
-            float(largest),
-            f"free memory ({memory.source}: {memory.capacity_bytes} bytes), or raise [curve] largest_bytes",
-        )
 
 
 def curve_sizes(smallest: int, largest: int, per_octave: int) -> list[int]:

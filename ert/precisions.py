@@ -37,3 +37,13 @@ PRECISIONS: dict[str, Precision] = {
         Precision("int8", 1, False, None, "int", "int8"),
     )
 }
+
+
+def is_float(precision: str) -> bool:
+    """False for integer precisions; one this version does not know counts as floating point."""
+    return precision not in PRECISIONS or PRECISIONS[precision].is_float
+
+
+def rate_unit(precision: str) -> str:
+    """``FLOP/s``, or ``OP/s`` where the operations are on integers."""
+    return "FLOP/s" if is_float(precision) else "OP/s"

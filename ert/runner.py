@@ -185,7 +185,7 @@ def _header(device: Device, request: Request, created: str) -> dict[str, Json]:
         "tool": {"name": "ert", "version": __version__},
         "device": {key: facts.get(key) for key in _SAME_DEVICE},
         "config": request.config.to_json(),
-        "kernels": dict(source_hashes("cuda" if device.kind == "cuda" else "cpu")),
+        "kernels": dict(source_hashes(device.kind)),
         "environment": environment(),
     }
 

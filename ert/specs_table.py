@@ -12,7 +12,7 @@ from rich.text import Text
 from ert.codec import encode
 from ert.columns import precision_name
 from ert.jsontypes import Json
-from ert.precisions import PRECISIONS
+from ert.precisions import PRECISIONS, rate_unit
 from ert.spec_ridges import Ridges
 from ert.spec_sheet import Sheet, SheetNumber
 from ert.units import with_prefix
@@ -44,7 +44,7 @@ def sheet_report(sheet: Sheet) -> RenderableType:
 
 
 def _per_device(number: SheetNumber) -> str:
-    rate = "op/s" if (number.precision or "").startswith("int") else "FLOP/s"
+    rate = rate_unit(number.precision or "")
     return with_prefix(number.dense_value, {"bandwidth": "B/s", "rate": rate}.get(number.amount.quantity, "B"))
 
 

@@ -13,6 +13,7 @@ from rich.text import Text
 from ert.ceilings import Ceilings
 from ert.chart import Chart, Flat, Slope, chart_of
 from ert.columns import precision_name
+from ert.precisions import rate_unit
 from ert.units import with_prefix
 
 # Narrower or lower than this a roof cannot be told from its ridge.
@@ -99,7 +100,7 @@ def _first_of_each(flats: tuple[Flat, ...]) -> list[Flat]:
 def _names(chart: Chart, width: int) -> list[str]:
     """With their rates where there is room for them; the table has them anyway."""
     short = [precision_name(f.precision, f.path) + ("" if f.is_roof else f" {f.op}") for f in chart.flats]
-    rates = [with_prefix(f.rate_flop_per_s, "FLOP/s" if f.is_float else "OP/s") for f in chart.flats]
+    rates = [with_prefix(f.rate_flop_per_s, rate_unit(f.precision)) for f in chart.flats]
     long = [f"{name} {rate}" for name, rate in zip(short, rates, strict=True)]
     return long if _room(long, width) > LEAST_WIDTH else short
 

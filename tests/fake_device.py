@@ -19,7 +19,7 @@ from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
 from ert.errors import ErtError, UnsupportedError
 from ert.findings import Finding
 from ert.jsontypes import Json
-from ert.kernels import Kernel
+from ert.kernels import DeviceKind, Kernel
 from ert.limits import Limit, NoLimit
 from ert.precisions import PRECISIONS
 
@@ -87,7 +87,7 @@ class FakeDevice:
     """A planted machine as a device; ``prepared`` and ``samples`` count what was asked of it, ``visits`` in which order."""
 
     id = "fake"
-    kind = "cpu"
+    kind: DeviceKind = "cpu"
 
     def __init__(self, machine: Machine | None = None, seed: int = 1) -> None:
         self.machine = machine or Machine()

@@ -8,7 +8,8 @@ import pytest
 from make_ceilings import DATA
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Point, load
-from ert.checks import above_limit, is_above_limit, name_of, sweep_findings, unit_of
+from ert.checks import above_limit, is_above_limit, name_of, sweep_findings
+from ert.columns import unit_of
 
 BASE: Ceilings = replace(
     load(DATA / "cpu.json"), bandwidth_ceilings=(), compute_ceilings=(), roofs=(), points=(), warnings=(), environment={}
@@ -101,4 +102,4 @@ def test_names_and_units_are_those_of_the_tables():
     assert name_of(FP64) == "fp64 vector fma"
     assert unit_of(L1) == "B/s"
     assert unit_of(FP64) == "FLOP/s"
-    assert unit_of(replace(FP64, precision="int8")) == "op/s"
+    assert unit_of(replace(FP64, precision="int8")) == "OP/s"

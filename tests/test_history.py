@@ -410,7 +410,7 @@ def test_the_document_fits_its_schema_whatever_happened(tmp_path: Path) -> None:
 
 
 def test_help_needs_no_duckdb() -> None:
-    program = "import sys; from ert.cli import cli, run; run(cli, ['history', 'check', '--help']); print('duckdb' in sys.modules)"
+    program = "import sys; from ert.cli import cli, execute; execute(cli, ['history', 'check', '--help']); print('duckdb' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout.splitlines()[-1] == "False"
 

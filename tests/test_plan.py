@@ -73,11 +73,6 @@ def test_a_working_set_beyond_memory_is_cut_and_said():
     assert "largest_bytes" in (finding.remedy or "")
 
 
-def test_memory_too_small_to_leave_the_last_cache_is_said():
-    machine = Machine(capacities={"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB, "DRAM": 128 * MIB})
-    assert "dram_not_reached" in [finding.code for finding in make_plan(FakeDevice(machine), DEFAULT).findings]
-
-
 @pytest.mark.parametrize("memory", [0, 4096])
 def test_no_memory_at_all_is_zero_working_sets(memory):
     machine = Machine(capacities={"L1": 64 * KIB, "DRAM": memory})

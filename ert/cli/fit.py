@@ -7,7 +7,7 @@ import click
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.files import dump_json
 from ert.fit.read import read_curves, read_facts
-from ert.fit.report import fit_file, report_table, report_to_dict, warning_lines
+from ert.fit.report import fit_file, report_tables, report_to_dict, warning_lines
 
 
 @click.command(epilog="\b\nExample:\n  ert fit curve.csv --device-facts device.json --json -")
@@ -16,7 +16,7 @@ from ert.fit.report import fit_file, report_table, report_to_dict, warning_lines
 @click.option("--clocks", metavar="FILE", help="CSV with the core clock of each row of FILE: row (from 0), and clock_hz or sm_clock_MHz.")
 @json_option
 def fit(file: str, device_facts: str | None, clocks: str | None, json_path: str | None) -> None:
-    """Find the memory levels in FILE: a CSV, a ceilings file, or the journal of a sweep.
+    """Find the memory levels in FILE: a CSV, a ceilings file, or the journal of a sweep; of a sweep also compute ceilings and corners.
 
     A CSV has the columns working_set_bytes, and bandwidth_bytes_per_s or bytes_moved with time_s, time_us or time_ms;
     op, order and clock_hz are used where they are there. Rows of one size are samples of it.
@@ -27,4 +27,4 @@ def fit(file: str, device_facts: str | None, clocks: str | None, json_path: str 
     if json_path:
         write_json(dump_json(report_to_dict(report)), json_path)
     if json_path != "-":
-        stdout_console().print(report_table(report))
+        stdout_console().print(*report_tables(report))

@@ -12,7 +12,7 @@ from typing import Protocol
 
 from ert.findings import Finding
 from ert.jsontypes import Json
-from ert.kernels import Kernel
+from ert.kernels import DeviceKind, Kernel
 from ert.limits import Limit, NoLimit
 
 
@@ -112,7 +112,7 @@ class Device(Protocol):
     """id: ``cpu``, ``cuda:0``; kind: ``cpu``, ``cuda``; threads: cores or SMs that share a working set."""
 
     id: str
-    kind: str
+    kind: DeviceKind
 
     @property
     def threads(self) -> int: ...

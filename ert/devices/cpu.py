@@ -31,7 +31,7 @@ from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, 
 from ert.findings import Finding
 from ert.hostcc import cache_folder, compile_source, find_compiler, runtime_source
 from ert.jsontypes import Json
-from ert.kernels import Kernel
+from ert.kernels import DeviceKind, Kernel
 from ert.levels import LEVELS
 from ert.limits import Limit, NoLimit, cpu_limits, why_no_cpu_limits
 from ert.placement import Placements
@@ -62,7 +62,7 @@ class CpuDevice:
     """The cores this process may use. Raises ConfigError for an impossible thread count, KernelError without a compiler."""
 
     id = "cpu"
-    kind = "cpu"
+    kind: DeviceKind = "cpu"
 
     def __init__(self, threads: int | None = None, seed: int = 1) -> None:
         usable = cpu_facts.usable_cpus()

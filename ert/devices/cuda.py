@@ -27,7 +27,7 @@ from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedEr
 from ert.findings import Finding
 from ert.hostcc import cache_folder
 from ert.jsontypes import Json
-from ert.kernels import Kernel, load_kernels
+from ert.kernels import DeviceKind, Kernel, load_kernels
 from ert.limits import Limit, NoLimit
 from ert.nvcompile import choose_target, compile_kernel, entry_name, find_compiler, macros, unmet_requirement
 from ert.sass_check import vector_bytes
@@ -45,7 +45,7 @@ class CudaDevice:
     Raises DeviceError if the device cannot be had, KernelError if there is no compiler for it.
     """
 
-    kind = "cuda"
+    kind: DeviceKind = "cuda"
 
     def __init__(self, index: int, seed: int = 1) -> None:
         self.id = f"cuda:{index}"

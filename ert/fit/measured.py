@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import median
+from typing import cast
 
 import numpy as np
 
-from ert.ceilings import Point
+from ert.ceilings import ComputePath, Point
+from ert.findings import Finding
 from ert.fit.model import Curve
 from ert.journal import Visit
+from ert.kernels import Kernel
+from ert.levels import LEVELS
 
 _LEAST_SIZES = 2
 
@@ -43,35 +47,56 @@ def curves_of_points(points: Iterable[Point]) -> list[ReadCurve]:
     return _curves([_point(p) for p in usable if p.level is None] or [_point(p) for p in usable])
 
 
-def curves_of_visits(visits: Iterable[Visit]) -> list[ReadCurve]:
-    """The same from a journal, whose ids read ``kernel/precision/curve/size/...``; there the kernel stands for its operation."""
+def points_of_visits(visits: Iterable[Visit], kernels: Mapping[str, Kernel]) -> tuple[list[Point], list[Finding]]:
+    """The points behind a journal's visits, whose ids read ``kernel/precision/level/size/parameter=value/...``.
+
+    kernels  the catalogue, which knows what each kernel measures; visits of a kernel it does not know are counted in a finding
+    """
     by_id: dict[str, list[Visit]] = {}
+    unknown = 0
     for visit in visits:
-        if visit.samples and visit.working_set_bytes and visit.bytes and visit.id.split("/")[2:3] == ["curve"]:
+        if visit.samples and visit.id.split("/")[0] in kernels:
             by_id.setdefault(visit.id, []).append(visit)
-    return _curves([_visited(several) for several in by_id.values()])
+        else:
+            unknown += bool(visit.samples)
+    message = f"{unknown} visits are of kernels this version does not have, and are left out."
+    findings = [Finding("unknown_kernel", message, float(unknown), "Fit the file with the version that measured it.")] if unknown else []
+    return [_visited(kernels[key.split("/")[0]], several) for key, several in by_id.items()], findings
+
+
+def _visited(kernel: Kernel, visits: Sequence[Visit]) -> Point:
+    words = visits[0].id.split("/")
+    samples = [sample for visit in visits for sample in visit.samples]
+    parameters = {name: int(value) for name, _, value in (word.partition("=") for word in words) if value}
+    return Point(
+        id=visits[0].id,
+        kernel=kernel.name,
+        measures=kernel.measures,
+        op=kernel.op,
+        precision=words[1],
+        path=cast(ComputePath, kernel.path),
+        level=words[2] if words[2] in LEVELS else None,
+        working_set_bytes=visits[0].working_set_bytes,
+        flops_per_element=parameters.get("flops"),
+        flops=visits[0].flops,
+        bytes=visits[0].bytes,
+        repeats=visits[0].repeats,
+        samples_s=tuple(sample.time_s for sample in samples),
+        clock_hz=tuple(sample.clock_hz for sample in samples),
+        throttled=tuple(sample.throttled for sample in samples),
+    )
 
 
 def _point(point: Point) -> _Sampled:
-    count = len(point.samples_s)
-    return _Sampled(
-        op=point.op,
-        working_set_bytes=point.working_set_bytes or 0,
-        rates=tuple(point.bytes * point.repeats / time_s for time_s in point.samples_s),
-        clock_hz=tuple(np.nan if hz is None else hz for hz in point.clock_hz) or (np.nan,) * count,
-        throttled=tuple(bool(words) for words in point.throttled) or (False,) * count,
-    )
-
-
-def _visited(visits: Sequence[Visit]) -> _Sampled:
-    samples = [(v.bytes * v.repeats / s.time_s, s) for v in visits for s in v.samples]
-    return _Sampled(
-        op=visits[0].id.split("/")[0],
-        working_set_bytes=visits[0].working_set_bytes or 0,
-        rates=tuple(rate for rate, _ in samples),
-        clock_hz=tuple(np.nan if s.clock_hz is None else s.clock_hz for _, s in samples),
-        throttled=tuple(bool(s.throttled) for _, s in samples),
-    )
+    count = len(point.undisturbed_s)
+    if point.counted_s:
+        # Times joined from single cores are undisturbed by themselves and have no clock of their own.
+        times, clocks, marks = point.counted_s, (np.nan,) * count, (False,) * count
+    else:
+        times = point.samples_s
+        clocks = tuple(np.nan if hz is None else hz for hz in point.clock_hz) or (np.nan,) * len(times)
+        marks = tuple(bool(words) for words in point.throttled) or (False,) * len(times)
+    return _Sampled(point.op, point.working_set_bytes or 0, tuple(point.bytes * point.repeats / t for t in times), clocks, marks)
 
 
 def _curves(sampled: Sequence[_Sampled]) -> list[ReadCurve]:

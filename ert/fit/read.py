@@ -6,27 +6,29 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.ceilings import load
+from ert.ceilings import Point, load
 from ert.errors import AnalysisError, SchemaError
 from ert.files import StrPath, read_json, read_text
 from ert.findings import Finding
 from ert.fit.csv_curves import curves_of_csv, parse_clocks
 from ert.fit.facts import capacity_facts
-from ert.fit.measured import ReadCurve, curves_of_points, curves_of_visits
+from ert.fit.measured import ReadCurve, curves_of_points, points_of_visits
 from ert.fit.model import CapacityFact
 from ert.journal import read_journal
 from ert.jsontypes import Json
+from ert.kernels import DeviceKind, load_kernels
 
 _JOURNAL_SUFFIX = ".jsonl"
 
 
 @dataclass(frozen=True, slots=True)
 class CurveFile:
-    """The curves of a file, what it says about the device's caches, and what had to be left out."""
+    """The curves of a file, what it says about the device's caches, what had to be left out, and the sweep's points if it is of one."""
 
     curves: tuple[ReadCurve, ...]
     facts: tuple[CapacityFact, ...] = ()
     findings: tuple[Finding, ...] = ()
+    points: tuple[Point, ...] = ()
 
 
 def read_curves(path: StrPath, clocks: StrPath | None = None) -> CurveFile:
@@ -38,21 +40,29 @@ def read_curves(path: StrPath, clocks: StrPath | None = None) -> CurveFile:
     """
     if str(path).endswith(_JOURNAL_SUFFIX):
         recording = read_journal(Path(path))
-        return _measured(path, curves_of_visits(recording.visits), recording.header.get("device"), recording.findings)
+        device = recording.header.get("device")
+        points, findings = points_of_visits(recording.visits, load_kernels(_kind_of(device)))
+        return _measured(path, points, device, [*recording.findings, *findings])
     text = read_text(path)
     if text.lstrip().startswith("{"):
         ceilings = load(path)
-        return _measured(path, curves_of_points(ceilings.points), ceilings.device, ())
+        return _measured(path, ceilings.points, ceilings.device, ())
     beside = None if clocks is None else parse_clocks(read_text(clocks), str(clocks))
     curves, findings = curves_of_csv(text, str(path), beside)
     return CurveFile(tuple(curves), (), tuple(findings))
 
 
-def _measured(path: StrPath, curves: Sequence[ReadCurve], device: Json, findings: Sequence[Finding]) -> CurveFile:
+def _kind_of(device: Json) -> DeviceKind:
+    """The kind of a journal's device, whose header has its id."""
+    return "cuda" if isinstance(device, dict) and str(device.get("id")).startswith("cuda") else "cpu"
+
+
+def _measured(path: StrPath, points: Sequence[Point], device: Json, findings: Sequence[Finding]) -> CurveFile:
+    curves = curves_of_points(points)
     if not curves:
         raise AnalysisError(f"{path}: holds no working-set curve: no measured points of several working sets. Sweep without --level.")
     facts = capacity_facts(device, str(path)) if isinstance(device, dict) else []
-    return CurveFile(tuple(curves), tuple(facts), tuple(findings))
+    return CurveFile(tuple(curves), tuple(facts), tuple(findings), tuple(points))
 
 
 def read_facts(path: StrPath) -> list[CapacityFact]:

@@ -11,11 +11,17 @@ from typing import cast
 from rich import box
 from rich.table import Table
 
+from ert.ceilings import Corner
+from ert.columns import precision_name
+from ert.corners import RoofKey
 from ert.findings import Finding
+from ert.fit.compute import Ceiling
 from ert.fit.levels import fit_levels
 from ert.fit.model import CapacityFact, Level
+from ert.fit.points import ComputeKey, PointFit, fit_points
 from ert.fit.read import CurveFile
 from ert.jsontypes import Json
+from ert.precisions import rate_unit
 from ert.units import capacity, with_prefix
 
 SCHEMA, SCHEMA_VERSION = "ert.fit", 1
@@ -24,10 +30,11 @@ NO_NAME = "?"
 
 @dataclass(frozen=True, slots=True)
 class FitReport:
-    """Levels of every curve of a file, (operation, level) fast to slow within one operation, and all warnings."""
+    """Levels of every curve of a file, (operation, level) fast to slow within one operation; what its other points say; all warnings."""
 
     source: str
     levels: tuple[tuple[str | None, Level], ...]
+    points: PointFit
     warnings: tuple[Finding, ...]
 
 
@@ -39,7 +46,8 @@ def fit_file(source: str, found: CurveFile, facts: Sequence[CapacityFact] = ()) 
         fit = fit_levels(read.curve, facts or found.facts)
         levels += [(read.op, level) for level in fit.levels]
         warnings += fit.warnings if read.op is None else [_of_op(finding, read.op) for finding in fit.warnings]
-    return FitReport(source, tuple(levels), tuple(warnings))
+    points = fit_points(found.points)
+    return FitReport(source, tuple(levels), points, (*warnings, *points.warnings))
 
 
 def _of_op(finding: Finding, op: str) -> Finding:
@@ -53,6 +61,8 @@ def report_to_dict(report: FitReport) -> dict[str, Json]:
         "schema_version": SCHEMA_VERSION,
         "source": report.source,
         "levels": [_level_to_dict(op, level) for op, level in report.levels],
+        "compute": [_ceiling_to_dict(key, ceiling) for key, ceiling in report.points.compute.items()],
+        "corners": [_corner_to_dict(key, corner) for key, corner in report.points.corners.items()],
         "warnings": [cast(Json, asdict(finding)) for finding in report.warnings],
     }
 
@@ -71,14 +81,29 @@ def _level_to_dict(op: str | None, level: Level) -> dict[str, Json]:
     }
 
 
+def _ceiling_to_dict(key: ComputeKey, ceiling: Ceiling) -> dict[str, Json]:
+    precision, path, op = key
+    interval = None if ceiling.ci95 is None else list[Json](ceiling.ci95)
+    return {"precision": precision, "path": path, "op": op, "value": ceiling.value_per_s, "ci95": interval}
+
+
+def _corner_to_dict(key: RoofKey, corner: Corner) -> dict[str, Json]:
+    level, precision, path = key
+    return {"level": level, "precision": precision, "path": path, **cast(dict[str, Json], asdict(corner))}
+
+
 def fit_schema() -> dict[str, Json]:
     """The JSON Schema of the document, as shipped in the package."""
     text = resources.files("ert.schema").joinpath("fit.schema.json").read_text(encoding="utf-8")
     return cast(dict[str, Json], json.loads(text))
 
 
-def report_table(report: FitReport) -> Table:
-    """One row per level, for a terminal."""
+def report_tables(report: FitReport) -> list[Table]:
+    """Levels, and compute ceilings and corners where the file has such points, for a terminal."""
+    return [table for table in (_level_table(report), _compute_table(report), _corner_table(report)) if table.row_count]
+
+
+def _level_table(report: FitReport) -> Table:
     table = Table(box=box.SIMPLE_HEAD)
     has_ops = any(op for op, _ in report.levels)
     for name in (*(["op"] if has_ops else []), "level"):
@@ -88,6 +113,32 @@ def report_table(report: FitReport) -> Table:
     table.add_column("notes")
     for op, level in report.levels:
         table.add_row(*([op or ""] if has_ops else []), *_cells(level))
+    return table
+
+
+def _compute_table(report: FitReport) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("precision", "op"):
+        table.add_column(name)
+    for name in ("rate", "95 % interval"):
+        table.add_column(name, justify="right")
+    for (precision, path, op), ceiling in report.points.compute.items():
+        unit = rate_unit(precision)
+        interval = "-" if ceiling.ci95 is None else " .. ".join(with_prefix(end, unit) for end in ceiling.ci95)
+        table.add_row(precision_name(precision, path), op, with_prefix(ceiling.value_per_s, unit), interval)
+    return table
+
+
+def _corner_table(report: FitReport) -> Table:
+    table = Table(box=box.SIMPLE_HEAD)
+    for name in ("level", "precision"):
+        table.add_column(name)
+    for name in ("bandwidth", "rate", "exponent"):
+        table.add_column(name, justify="right")
+    for (level, precision, path), corner in report.points.corners.items():
+        bandwidth = with_prefix(corner.bandwidth_bytes_per_s or 0, "B/s")
+        rate = with_prefix(corner.rate_flop_per_s or 0, rate_unit(precision))
+        table.add_row(level, precision_name(precision, path), bandwidth, rate, f"{corner.exponent:.3g}")
     return table
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator
 from ert.history import ANSWERS, Check
 from ert.history_events import KINDS
 
-_RATES = {"B/s": "ert_bandwidth_bytes_per_second", "FLOP/s": "ert_rate_flops_per_second", "op/s": "ert_rate_operations_per_second"}
+_RATES = {"B/s": "ert_bandwidth_bytes_per_second", "FLOP/s": "ert_rate_flops_per_second", "OP/s": "ert_rate_operations_per_second"}
 _HELP = {
     "ert_bandwidth_bytes_per_second": "Measured ceiling of a memory level.",
     "ert_rate_flops_per_second": "Measured ceiling of a precision.",

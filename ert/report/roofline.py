@@ -7,6 +7,7 @@ from ert.chart import Chart, Curve, Flat, Ridge, Slope, chart_of
 from ert.columns import intensity, interval, precision_name, share_of_limit, unit_of
 from ert.compare import Comparison
 from ert.errors import AnalysisError
+from ert.precisions import rate_unit
 from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers
 from ert.report.kernels import kernel_series, kernel_traces
 from ert.report.looks import INK, level_dash, level_symbol, precision_colours, rate_dash
@@ -142,9 +143,7 @@ def _summary(ceilings: Ceilings, chart: Chart) -> str:
     """The picture in words."""
     levels = ", ".join(f"{s.level} {with_prefix(s.bandwidth_bytes_per_s, 'B/s')}" for s in chart.slopes)
     roofs = ", ".join(
-        f"{precision_name(f.precision, f.path)} {with_prefix(f.rate_flop_per_s, 'FLOP/s' if f.is_float else 'OP/s')}"
-        for f in chart.flats
-        if f.is_roof
+        f"{precision_name(f.precision, f.path)} {with_prefix(f.rate_flop_per_s, rate_unit(f.precision))}" for f in chart.flats if f.is_roof
     )
     name = ceilings.device.get("name", "the device")
     return f"Roofline of {name} on logarithmic axes. Slopes: {levels or 'none'}. Flat roofs: {roofs or 'none'}."

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ert.errors import AnalysisError
@@ -194,6 +194,8 @@ def test_neither_the_order_of_rows_nor_facts_nor_units_change_the_levels(seed):
 
 
 @settings(max_examples=40, deadline=None)
+# Four sizes, each an outlier beside its neighbours.
+@example([(1.0, 1e3), (3.3e10, 4.9e13), (5.3e10, 3.2e13), (2.8e11, 1e3)])
 @given(st.lists(st.tuples(st.floats(1, 1e12), st.floats(1e3, 1e14)), min_size=2, max_size=40))
 def test_any_rows_give_levels_that_hold_together(rows):
     size, rate = (np.array(column) for column in zip(*rows, strict=True))

@@ -36,6 +36,8 @@ def first_sigma(sizes: Sizes) -> Floats:
     """
     overall = _quantile_sigma(_neighbour_residuals(sizes))
     calm = sizes.keep(~outliers(sizes, np.full(len(sizes), overall)))
+    if len(calm) < _LEAST_PIECE:  # of a handful of sizes all may stand alone
+        calm = sizes
     return np.interp(sizes.octave, calm.octave, _rolling(_neighbour_residuals(calm), _EARLY_SHARE, _EARLY_TO_SIGMA))
 
 

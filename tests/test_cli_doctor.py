@@ -69,6 +69,7 @@ def test_a_driver_and_a_gpu_make_missing_parts_a_problem():
     assert found["CUDA", "driver"]["text"] == "for CUDA 13.0, 1 GPU"
     assert str(found["CUDA", "GPU 0"]["text"]).startswith("Soft GPU")
     assert found["CUDA", "PyCUDA"]["status"] in ("ok", "problem")
+    assert found["CUDA", "PyCUDA"]["status"] == "ok" or "python -m ert.pycuda_setup" in str(found["CUDA", "PyCUDA"]["remedy"])
 
 
 def test_a_cache_that_cannot_be_written_is_a_note_with_the_variable_to_set(tmp_path: Path):
@@ -89,6 +90,13 @@ def test_a_running_sweep_is_named_and_not_disturbed(tmp_path: Path, monkeypatch:
     assert f"process {os.getpid()} " in str(found["Right now", "sweep of cpu"]["text"])
     assert "would disturb the sweep" in str(found["Right now", "probes"]["text"])
     assert ("Right now", "clock") not in found
+
+
+def test_while_a_sweep_runs_the_last_line_says_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with device_lock("cpu"):
+        last = ert("doctor", TMPDIR=str(tmp_path)).stdout.splitlines()[-1]
+    assert last.endswith("A sweep runs already: wait for it, then ert sweep --device cpu")
 
 
 def test_one_core_is_enough():

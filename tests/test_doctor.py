@@ -66,6 +66,14 @@ def test_the_summary_counts_and_says_what_can_be_swept():
     assert summary({"Devices": [Fact("cpu", "problem", "")]}) == "1 problem, 0 notes. Nothing can be swept yet."
 
 
+def test_the_summary_offers_a_device_that_no_sweep_holds():
+    devices = [Fact("cuda:0", "ok", "A"), Fact("cuda:1", "ok", "B")]
+    held = {"Devices": devices, "Right now": [lock_fact("cuda:0", "process 1 on here"), lock_fact("cuda:1", None)]}
+    assert summary(held) == "0 problems, 1 note. A sweep can run: ert sweep --device cuda:1"
+    both = {"Devices": devices, "Right now": [lock_fact(device.name, "process 1 on here") for device in devices]}
+    assert summary(both) == "0 problems, 2 notes. A sweep runs already: wait for it, then ert sweep --device cuda:0"
+
+
 def test_the_document_has_one_row_a_fact():
     document = doctor_document({"Machine": [Fact("clock", "ok", "3 GHz", 3e9)]})
     assert document["facts"] == [{"section": "Machine", "name": "clock", "status": "ok", "text": "3 GHz", "value": 3e9, "remedy": None}]

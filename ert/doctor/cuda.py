@@ -19,6 +19,9 @@ from ert.nvcompile import find_compiler
 from ert.sass import find_nvdisasm
 from ert.units import with_prefix
 
+# There are no wheels of it.
+_PYCUDA = "pip install 'ert-roofline[cuda]' where a CUDA toolkit is; where only the driver is: python -m ert.pycuda_setup"
+
 
 @dataclass(frozen=True, slots=True)
 class Driver:
@@ -37,10 +40,7 @@ def cuda_facts() -> list[Fact]:
         driver_fact(driver, os.environ.get("CUDA_VISIBLE_DEVICES")),
         *collect(
             [
-                (
-                    "PyCUDA",
-                    lambda: _module("PyCUDA", "pycuda", "pip install 'ert-roofline[cuda]' (builds it; needs a CUDA toolkit)", missing),
-                ),
+                ("PyCUDA", lambda: _module("PyCUDA", "pycuda", _PYCUDA, missing)),
                 ("NVML", lambda: _module("NVML", "pynvml", "pip install nvidia-ml-py", missing)),
                 ("CUDA compiler", lambda: compiler_fact(missing)),
                 ("nvdisasm", _nvdisasm),

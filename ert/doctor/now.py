@@ -59,12 +59,17 @@ class Busy:
 
 def now_facts(devices: Sequence[Listed]) -> list[Fact]:
     """Half a second of watching, half a second of probing; no probing while a sweep runs, which it would disturb."""
-    facts = collect([(f"sweep of {device.id}", partial(_lock, device.id)) for device in devices if device.reason is None])
+    facts = collect([(sweep_of(device.id), partial(_lock, device.id)) for device in devices if device.reason is None])
     is_swept = any(fact.status != "ok" for fact in facts)
     facts += collect([("load", lambda: load_fact(os.getloadavg()[0])), ("busy programs", lambda: busy_fact(busiest(_WATCH_S)))])
     if is_swept:
         return [*facts, Fact("probes", "note", "none: that would disturb the sweep that runs", remedy="ask again when it is done")]
     return facts + _core_facts()
+
+
+def sweep_of(device_id: str) -> str:
+    """The name of the fact that says whether the device is being swept."""
+    return f"sweep of {device_id}"
 
 
 def _lock(device_id: str) -> Fact:
@@ -73,7 +78,7 @@ def _lock(device_id: str) -> Fact:
 
 def lock_fact(device_id: str, holder: str | None) -> Fact:
     """Whether a sweep holds the device."""
-    name = f"sweep of {device_id}"
+    name = sweep_of(device_id)
     if holder is None:
         return Fact(name, "ok", "none is running")
     return Fact(name, "note", f"runs already: {holder}", holder, "wait for it: two sweeps would measure each other")

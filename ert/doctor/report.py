@@ -14,7 +14,7 @@ from ert.devices import list_devices
 from ert.doctor.cuda import cuda_facts
 from ert.doctor.fact import Fact
 from ert.doctor.machine import machine_facts
-from ert.doctor.now import now_facts
+from ert.doctor.now import now_facts, sweep_of
 from ert.doctor.software import device_fact, software_facts
 from ert.jsontypes import Json
 
@@ -55,10 +55,18 @@ def _block(facts: Sequence[Fact]) -> Table:
 
 
 def summary(findings: Findings) -> str:
-    """``0 problems, 3 notes``, and whether anything can be swept."""
-    counts = Counter(fact.status for facts in findings.values() for fact in facts)
+    """``0 problems, 3 notes``, and what can be swept now: a device that a sweep holds cannot, until that one is done."""
+    facts = [fact for several in findings.values() for fact in several]
+    counts = Counter(fact.status for fact in facts)
     usable = [fact.name for fact in findings.get("Devices", ()) if fact.status == "ok"]
-    can = f"A sweep can run: ert sweep --device {usable[0]}" if usable else "Nothing can be swept yet."
+    held = {fact.name for fact in facts if fact.status != "ok"}
+    free = [name for name in usable if sweep_of(name) not in held]
+    if free:
+        can = f"A sweep can run: ert sweep --device {free[0]}"
+    elif usable:
+        can = f"A sweep runs already: wait for it, then ert sweep --device {usable[0]}"
+    else:
+        can = "Nothing can be swept yet."
     return f"{_count(counts['problem'], 'problem')}, {_count(counts['note'], 'note')}. {can}"
 
 

@@ -78,7 +78,7 @@ def cli() -> None:
     """Measure the roofline a machine really reaches, and judge everything else against it.
 
     \b
-    Example:
+    Examples:
       ert sweep                 measure the first usable device
       ert show results/cpu/20261201T020000Z.json
     """

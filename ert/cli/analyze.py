@@ -20,14 +20,28 @@ from ert.units import parse_quantity
 
 _HELP = {
     "size": "Elements of a vector (axpy, vecadd).",
-    "m": "Rows of A and C; tokens of linear.",
-    "n": "Columns of B and C; features out of linear.",
-    "k": "Columns of A, rows of B; features in of linear.",
+    "m": "Rows of A and C (gemm); tokens (linear).",
+    "n": "Columns of B and C (gemm); features out (linear).",
+    "k": "Columns of A, rows of B (gemm); features in (linear).",
     "batch": "Images, sequences or products at once.",
-    "kernel_size": "Edge of a conv2d filter.",
-    "kv_heads": "Heads of K and V, if fewer than --heads.",
+    "channels": "Channels of the input (conv2d).",
+    "height": "Rows of the input (conv2d).",
+    "width": "Columns of the input (conv2d).",
+    "filters": "Channels of the output (conv2d).",
+    "kernel_size": "Edge of a filter (conv2d).",
+    "stride": "Step of the filter (conv2d).",
+    "padding": "Zeros around the input (conv2d).  [default: half the filter]",
+    "heads": "Heads of Q (attention).",
+    "kv_heads": "Heads of K and V (attention).  [default: --heads]",
     "length": "Tokens of a sequence (attention).",
+    "head_dim": "Features of a head (attention).",
 }
+_EXAMPLE = """\b
+Examples:
+  ert analyze results/cpu/20261201T020000Z.json --flops 10G --bytes 1GB --time 2ms
+  ert analyze results/cpu/20261201T020000Z.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp16
+  ert analyze results/cpu/20261201T020000Z.json --op conv2d --channels 64 --height 56 --width 56 --filters 64
+"""
 
 
 class Quantity(click.ParamType[tuple[str, float]]):
@@ -55,14 +69,16 @@ def size_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for name in reversed(SIZE_NAMES):
         default = Sizes.__dataclass_fields__[name].default
         if name == "causal":
-            command = click.option("--causal", is_flag=True, help="Only earlier tokens are attended to.")(command)
+            command = click.option("--causal", is_flag=True, help="Only earlier tokens are attended to (attention).")(command)
         else:
             shown = isinstance(default, int)
-            command = click.option(option(name), name, type=int, default=default, show_default=shown, help=_HELP.get(name))(command)
+            command = click.option(option(name), name, type=int, default=default, show_default=shown, metavar="N", help=_HELP[name])(
+                command
+            )
     return command
 
 
-@click.command("analyze")
+@click.command("analyze", epilog=_EXAMPLE)
 @click.argument("ceilings", type=click.Path(), metavar="CEILINGS")
 @click.option("--flops", type=Quantity("FLOP"), help="F of the work, such as 1e10 or 10G; 0 for a copy.")
 @click.option("--bytes", "moved", type=Quantity("B", has_level=True), multiple=True, help="D at --level, or at another one: L2=4GB.")
@@ -80,12 +96,6 @@ def analyze(ceilings: str, json_path: str | None, **given: Any) -> None:
 
     F are the FLOPs of the work (one FMA is 2), D the bytes it moves at one memory level, t its time. With --op every
     algorithm of the operation is compared by its least traffic and time, before anything is written.
-
-    \b
-    Example:
-      ert analyze results/cpu/20261201T020000Z.json --flops 10G --bytes 1GB --time 2ms
-      ert analyze results/cpu/20261201T020000Z.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp16
-      ert analyze results/cpu/20261201T020000Z.json --op conv2d --channels 64 --height 56 --width 56 --filters 64
     """
     found = _analysis(ceilings, given)
     if json_path:

@@ -14,9 +14,14 @@ from ert.points.formats import read_points
 from ert.points.model import ReadOptions
 
 INCOMPLETE = 3
+_EXAMPLE = """\b
+Examples:
+  ert compare results/cpu/20261201T020000Z.json app.csv
+  ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum,... ./app | ert compare results/cuda-0/20261201T020000Z.json -
+"""
 
 
-@click.command("compare")
+@click.command("compare", epilog=_EXAMPLE)
 @click.argument("ceilings", type=click.Path(), metavar="CEILINGS")
 @click.argument("points", type=click.Path(allow_dash=True), nargs=-1, required=True, metavar="POINTS...")
 @click.option("--top", type=click.IntRange(min=0), default=40, show_default=True, help="Rows in the table, longest first; 0: all.")
@@ -33,11 +38,6 @@ def compare(  # noqa: PLR0917  (one parameter an option, all passed by name)
     (ERT 1.1.0, BabelStream, mixbench, nvbandwidth, CARM, Kerncraft) stand beside these ones, or take the place of CEILINGS.
 
     Exit status: 0 every kernel was judged; 3 some lack counters or were skipped (all are listed).
-
-    \b
-    Example:
-      ncu --csv --page raw --metrics gpu__time_duration.sum,dram__bytes.sum,... ./app > app.csv
-      ert compare results/cuda-0/20261201T020000Z.json app.csv
     """
     readings = [read_points(path, format_name, options) for path in points]
     found = compare_readings(load_ceilings(ceilings, options), readings, with_trajectories=not options.per_launch)

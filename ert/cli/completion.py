@@ -11,7 +11,7 @@ VARIABLE = "_ERT_COMPLETE"
 
 
 @click.command(
-    epilog="\b\nExample:\n"
+    epilog="\b\nExamples:\n"
     "  ert completion bash > ~/.local/share/bash-completion/completions/ert\n"
     "  ert completion zsh > ~/.zfunc/_ert\n"
     "  ert completion fish > ~/.config/fish/completions/ert.fish"

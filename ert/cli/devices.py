@@ -15,7 +15,7 @@ from ert.files import dump_json
 from ert.jsontypes import Json
 
 
-@click.command(epilog="\b\nExample:\n  ert devices\n  ert devices --json - | jq -r '.devices[] | select(.reason == null) | .id'")
+@click.command(epilog="\b\nExamples:\n  ert devices\n  ert devices --json - | jq -r '.devices[] | select(.reason == null) | .id'")
 @json_option
 def devices(json_path: str | None) -> None:
     """List every device ert could sweep: its id for --device, its name, and why one cannot be used."""

@@ -9,7 +9,7 @@ from ert.doctor.report import doctor_document, doctor_report, examine
 from ert.files import dump_json
 
 
-@click.command(epilog="\b\nExample:\n  ert doctor\n  ert doctor --json - | jq '.facts[] | select(.status != \"ok\")'")
+@click.command(epilog="\b\nExamples:\n  ert doctor\n  ert doctor --json - | jq '.facts[] | select(.status != \"ok\")'")
 @json_option
 def doctor(json_path: str | None) -> None:
     """Say what is installed, what is missing and how to get it, and what would disturb a sweep right now.

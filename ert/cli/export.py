@@ -18,7 +18,7 @@ Formats:{_FORMATS}
   {JSON_SCHEMA:12} the JSON Schema of the ceilings file itself; needs no CEILINGS
 
 \b
-Example:
+Examples:
   ert export results/cpu/20261201T020000Z.json --to kerncraft -o machine.yml
   ert export --to {JSON_SCHEMA} > ceilings.schema.json
 """

@@ -43,6 +43,7 @@ def history() -> None:
 
 @history.command(
     "list",
+    short_help="List the devices of the store, or ask it in SQL.",
     epilog="\b\nExamples:\n  ert history list --store /var/lib/ert\n"
     "  ert history list --store /var/lib/ert --sql \"SELECT night, value FROM ceilings WHERE ceiling = 'DRAM read' ORDER BY night\"",
 )
@@ -66,7 +67,10 @@ def list_(store: Path, sql: str | None, json_path: str | None) -> None:
         stdout_console().print(rows_report(names, rows))
 
 
-@history.command(epilog="\b\nExample:\n  ert history show --store /var/lib/ert --device GPU-5c21 --last 14")
+@history.command(
+    short_help="Show the last nights of one device.",
+    epilog="\b\nExample:\n  ert history show --store /var/lib/ert --device GPU-5c21 --last 14",
+)
 @store_option
 @device_option
 @host_option
@@ -85,7 +89,8 @@ def show(*, store: Path, device: str | None, host: str | None, ceiling: str | No
 
 
 @history.command(
-    epilog="\b\nExamples:\n  ert history check --store /var/lib/ert\n  ert history check --store /var/lib/ert --since 2026-11-01 --json -"
+    short_help="Judge every device of the store; exit code 3 if one needs a look.",
+    epilog="\b\nExamples:\n  ert history check --store /var/lib/ert\n  ert history check --store /var/lib/ert --since 2026-11-01 --json -",
 )
 @store_option
 @night_option
@@ -107,8 +112,9 @@ def check(ctx: click.Context, /, *, store: Path, night: str | None, since: str |
 
 
 @history.command(
+    short_help="Show or set what the devices are judged against.",
     epilog="\b\nExamples:\n  ert history baseline --store /var/lib/ert\n"
-    "  ert history baseline --store /var/lib/ert --device GPU-5c21 --set --note 'new power limit, accepted'"
+    "  ert history baseline --store /var/lib/ert --device GPU-5c21 --set --note 'new power limit, accepted'",
 )
 @store_option
 @device_option
@@ -150,7 +156,10 @@ def baseline(
     stdout_console().print(baseline_report(opened, chosen))
 
 
-@history.command(epilog="\b\nExample:\n  ert history fleet --store /var/lib/ert --json outliers.json")
+@history.command(
+    short_help="Find devices that stand out among their like.",
+    epilog="\b\nExample:\n  ert history fleet --store /var/lib/ert --json outliers.json",
+)
 @store_option
 @night_option
 @json_option

@@ -25,7 +25,7 @@ def _known_suffix(_ctx: click.Context, _option: click.Parameter, path: str) -> s
 
 
 _EXAMPLE = """\b
-Example:
+Examples:
   ert plot results/cpu/20261201T020000Z.json -o roofline.svg
   ert plot results/cpu/20261201T020000Z.json app.csv -o app.png
   ert plot results/cpu/20261201T020000Z.json app.csv -o app.html

@@ -13,14 +13,17 @@ from ert.points.model import TENSOR_SUFFIX, ReadOptions
 from ert.precisions import PRECISIONS
 
 _WORK_KEYS = [key for p in PRECISIONS for key in (p, f"{p}{TENSOR_SUFFIX}")]
+_PRECISION = f"Precision of files that do not record one: {', '.join(PRECISIONS)}."
+_FORMATS = [AUTO, *FORMATS]
+_FORMAT = f"Format of POINTS: {', '.join(_FORMATS)}."
 
 
 def points_options(command: Callable[..., Any]) -> Callable[..., Any]:
     """``--format`` as ``format_name``; --decimal, --precision, --device and --per-launch as ``options``."""
 
-    @click.option("--format", "format_name", type=click.Choice([AUTO, *FORMATS]), default=AUTO, show_default=True, help="Format of POINTS.")
+    @click.option("--format", "format_name", type=click.Choice(_FORMATS), default=AUTO, show_default=True, metavar="FORMAT", help=_FORMAT)
     @click.option("--decimal", type=click.Choice(["point", "comma"]), help="Decimal sign of POINTS, where the file does not prove it.")
-    @click.option("--precision", type=click.Choice(_WORK_KEYS), help="Precision of files that do not record one.")
+    @click.option("--precision", type=click.Choice(_WORK_KEYS), metavar="P[_tensor]", help=_PRECISION)
     @click.option("--device", metavar="ID", help="Device of a file that holds several.")
     @click.option("--per-launch", is_flag=True, help="Judge every launch by itself instead of all launches of one name together.")
     @wraps(command)

@@ -21,7 +21,7 @@ from ert.validate import validate
 from ert.validation import Validation
 
 _EXAMPLE = """\b
-Example:
+Examples:
   ert report results/cpu/20261201T020000Z.json -o report.html
   ert report h200.json app.csv --compare h100.json --compare a100.json -o report.html
 """

@@ -24,7 +24,7 @@ from ert.workloads.table import prediction_table, predictions_json
 
 _BY = {"own": (OWN,), "library": (LIBRARY,), "both": (OWN, LIBRARY)}
 _EXAMPLE = """\b
-Example:
+Examples:
   ert run axpy --device cpu
   ert run gemm --precision fp32 --size 192 --size 1536 --ceilings results/cpu/20261201T020000Z.json
 """
@@ -34,11 +34,18 @@ Example:
 @click.argument("workload", type=click.Choice(WORKLOADS))
 @click.option("--device", metavar="D", help="cpu, cuda:0 (0 is short for it) or a GPU's UUID.  [default: the first usable one]")
 @click.option("--ceilings", type=click.Path(), metavar="FILE", help="The roof to place it on.  [default: the newest in DIR/<device>]")
-@click.option("--precision", "precisions", multiple=True, type=click.Choice(list(PRECISIONS)), help="Several times for several.")
 @click.option(
-    "--size", "sizes", multiple=True, type=click.IntRange(min=1), help="Elements of an array, or N of GEMM; several times for several."
+    "--precision", "precisions", multiple=True, type=click.Choice(list(PRECISIONS)), help="Only this precision; may be given several times."
 )
-@click.option("--stride", "strides", multiple=True, type=int, help="AXPY: every so many elements.  [default: 32, 16, 8, 4, 2, 1]")
+@click.option(
+    "--size",
+    "sizes",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Elements of an array, or N of GEMM; may be given several times.",
+)
+@click.option("--stride", "strides", multiple=True, type=int, metavar="N", help="AXPY: every Nth element.  [default: 32, 16, 8, 4, 2, 1]")
 @click.option(
     "--offset", "offsets", multiple=True, type=int, metavar="BYTES", help="AXPY: arrays begin so far off a line.  [default: one element]"
 )

@@ -10,7 +10,7 @@ from ert.cli.output import json_option, stdout_console, write_json
 from ert.tables import ceilings_report
 
 
-@click.command(epilog="\b\nExample:\n  ert show results/cpu/20261201T020000Z.json\n  ert show results/cpu/20261201T020000Z.json --plot")
+@click.command(epilog="\b\nExamples:\n  ert show results/cpu/20261201T020000Z.json\n  ert show results/cpu/20261201T020000Z.json --plot")
 @click.argument("ceilings", type=click.Path())
 @click.option("--plot", "with_plot", is_flag=True, help="Draw the roof first, with characters.")
 @json_option

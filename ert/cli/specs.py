@@ -14,7 +14,7 @@ from ert.specs import find_sheet, shipped_sheets
 from ert.specs_table import ridges_document, ridges_table, sheet_report, sheets_document, sheets_list
 
 
-@click.command(epilog="\b\nExample:\n  ert specs H100-SXM5-80GB\n  ert specs --ridge H200-SXM-141GB results/cpu/20261201T020000Z.json")
+@click.command(epilog="\b\nExamples:\n  ert specs H100-SXM5-80GB\n  ert specs --ridge H200-SXM-141GB results/cpu/20261201T020000Z.json")
 @click.argument("names", nargs=-1, metavar="[NAME]...")
 @click.option("--ridge", "with_ridges", is_flag=True, help="Tabulate ridge points; a NAME may then also be a ceilings file.")
 @json_option

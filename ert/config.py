@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shlex
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -12,7 +13,8 @@ from importlib import resources
 from pathlib import Path
 from typing import cast
 
-from ert.errors import ConfigError
+from ert.errors import ConfigError, ErtError
+from ert.files import read_text
 from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
@@ -85,11 +87,12 @@ def load_config(name: str) -> SweepConfig:
         return _resolve(name, f"configs/sweeps/{name}.toml", default, own)
     path = Path(name)
     if not path.suffix:
-        raise ConfigError(f"--config {name}: no such sweep.{nearest(name, SHIPPED)} Shipped: {', '.join(SHIPPED)}; or name a .toml file.")
+        known = f"Shipped: {', '.join(SHIPPED)}; or name a .toml file."
+        raise ConfigError(f"--config {shlex.quote(name)}: no such sweep.{nearest(name, SHIPPED)} {known}")
     try:
-        text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
-        raise ConfigError(f"--config {name}: cannot be read: {getattr(error, 'strerror', None) or error}.") from error
+        text = read_text(path)
+    except ErtError as error:
+        raise ConfigError(f"--config {error}") from error
     return _resolve(path.stem, name, default, _parse(text, name))
 
 
@@ -120,10 +123,12 @@ def nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
     return f" Did you mean '{by_lower_case[near[0]]}'?" if near else ""
 
 
-# More samples or points than this are a slip of the pen that no memory holds; more bytes than this no address reaches.
-_MOST_COUNT, _MOST_BYTES, _MOST_NUMBER = 10**6, 2**56, 10**9
-_POSITIVE, _TEXTS, _SHARES = f"a positive number up to {_MOST_NUMBER}", "a list of names", "a list of numbers from 0 to 1"
-_COUNT, _BYTES = f"a whole number from 1 to {_MOST_COUNT}", f"a whole number of bytes from 1 to {_MOST_BYTES}"
+# More samples or points than this are a slip of the pen that no memory holds; more bytes than this no address reaches, and fewer
+# than a cache line are no working set.
+_MOST_COUNT, _LEAST_BYTES, _MOST_BYTES, _MOST_NUMBER = 10**6, 64, 2**56, 10**9
+_POSITIVE, _SHARES = f"a positive number up to {_MOST_NUMBER}", "a list of numbers from 0 to 1"
+_TEXTS, _SOME_TEXTS = "a list of names", "a list of at least one name"
+_COUNT, _BYTES = f"a whole number from 1 to {_MOST_COUNT}", f"a whole number of bytes from {_LEAST_BYTES} to {_MOST_BYTES}"
 # section -> key -> what its value must be
 _KEYS: dict[str, dict[str, str]] = {
     "budget": {"total_s": _POSITIVE},
@@ -136,7 +141,7 @@ _KEYS: dict[str, dict[str, str]] = {
         "seed": _COUNT,
     },
     "curve": {
-        "kernels": _TEXTS,
+        "kernels": _SOME_TEXTS,
         "smallest_bytes_per_core": _BYTES,
         "points_per_octave": _COUNT,
         "largest_per_cache": _COUNT,
@@ -184,11 +189,13 @@ def _check_names(where: str, own: _Table) -> None:
 
 
 def _check_value(what: str, value: object, kind: str, names: Mapping[str, object] | None) -> None:
+    is_texts = isinstance(value, list) and all(isinstance(v, str) for v in value)
     fits = {
         _POSITIVE: _is_number(value) and 0 < cast(float, value) <= _MOST_NUMBER,
         _COUNT: _is_whole(value) and 1 <= cast(int, value) <= _MOST_COUNT,
-        _BYTES: _is_whole(value) and 1 <= cast(int, value) <= _MOST_BYTES,
-        _TEXTS: isinstance(value, list) and all(isinstance(v, str) for v in value),
+        _BYTES: _is_whole(value) and _LEAST_BYTES <= cast(int, value) <= _MOST_BYTES,
+        _TEXTS: is_texts,
+        _SOME_TEXTS: is_texts and bool(value),
         _SHARES: isinstance(value, list) and bool(value) and all(_is_number(v) and 0 <= v <= 1 for v in value),
     }
     if not fits[kind]:

@@ -95,7 +95,8 @@ def _run(command: Sequence[str], problem: str) -> str:
     except (OSError, subprocess.TimeoutExpired) as error:
         raise KernelError(f"{name} {problem}: {getattr(error, 'strerror', None) or error}.") from error
     if done.returncode:
-        words = (done.stderr.strip() or done.stdout.strip() or f"exit code {done.returncode}").splitlines()
+        # Not stdout: what a program that is no compiler prints there is no reason.
+        words = (done.stderr.strip() or f"exit code {done.returncode}").splitlines()
         raise KernelError(f"{name} {problem}: {' / '.join(words[:6])}")
     return done.stdout
 

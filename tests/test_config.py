@@ -76,6 +76,8 @@ def test_the_resolved_sweep_is_json_with_its_hash():
         ("[sampling]\nmin_samples = 0\n", "[sampling] min_samples = 0 must be a whole number from 1"),
         ("[sampling]\nper_visit = 1000000000000\n", "[sampling] per_visit = 1000000000000 must be a whole number from 1"),
         ("[sampling]\nmin_samples = 2.5\n", "min_samples = 2.5 must be a whole number"),
+        ("[curve]\nkernels = []\n", "[curve] kernels = [] must be a list of at least one name"),
+        ("[curve]\nsmallest_bytes_per_core = 3\n", "smallest_bytes_per_core = 3 must be a whole number of bytes from 64"),
         ("[levels]\npositions = [1.5]\n", "positions = [1.5] must be a list of numbers from 0 to 1"),
         ("[levels]\npositions = []\n", "positions = [] must be a list of numbers from 0 to 1"),
         ("[levels]\npositions = [true]\n", "positions = [True] must be a list of numbers from 0 to 1"),
@@ -105,6 +107,7 @@ def test_a_sweep_of_no_samples_is_refused_at_once(tmp_path):
         ("quik", "--config quik: no such sweep. Did you mean 'quick'? Shipped: quick, default, full; or name a .toml file."),
         ("/nowhere/x.toml", "--config /nowhere/x.toml: cannot be read: No such file or directory."),
         ("/dev", "--config /dev: no such sweep."),
+        ("", "--config '': no such sweep."),
     ],
 )
 def test_a_sweep_that_is_not_there_names_the_option(name, said):
@@ -116,8 +119,8 @@ def test_a_sweep_that_is_not_there_names_the_option(name, said):
 def test_a_folder_and_a_binary_file_are_no_sweeps(tmp_path):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    for name in ("folder.toml", "binary.toml"):
-        with pytest.raises(ConfigError, match=f"--config .*{name}: cannot be read"):
+    for name, problem in (("folder.toml", "cannot be read: Is a directory"), ("binary.toml", "not UTF-8 text at byte 0")):
+        with pytest.raises(ConfigError, match=f"--config .*{name}: {problem}"):
             load_config(str(tmp_path / name))
 
 

@@ -91,6 +91,7 @@ def test_clang_alone_gets_clangs_flags():
     [
         ("echo 'no licence' >&2; exit 3", "mycc does not run: no licence"),
         ("exit 3", "mycc does not run: exit code 3"),
+        ("echo 'false (GNU coreutils) 9.1'; exit 1", "mycc does not run: exit code 1"),
         (
             '[ "$1" = --version ] && echo "cc 1" && exit 0; echo "unknown value native" >&2; exit 1',
             "cannot target this machine: unknown value",

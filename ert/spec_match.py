@@ -1,7 +1,7 @@
 """Which spec sheet a device belongs to: its exact name first, then facts, never a part of a name.
 
 An H200 is not an H100 and a GB200 is not a B200, though the one name holds the other. Where the name
-fits no sheet there is no sheet; devices with equal facts are listed, for a person to decide.
+fits no sheet there is no sheet; the sheets that its facts fit are listed, for a person to decide.
 """
 
 from __future__ import annotations
@@ -126,18 +126,22 @@ def _bare(name: str) -> str:
 
 def _by_facts(facts: Facts, sheets: list[Sheet]) -> Match:
     known = [f for f in (facts.compute_capability, facts.sm_count, facts.memory_bytes, facts.memory_bus_bits) if f is not None]
-    alike = [sheet for sheet in sheets if len(known) > 1 and _agrees(sheet, facts)]
+    alike = [sheet for sheet in sheets if len(known) > 1 and _may_be(sheet, facts)]
     names = tuple(sheet.name for sheet in alike)
-    if _bare(facts.name) in _NAMELESS and len(known) == 4 and len(alike) == 1:
+    if _bare(facts.name) in _NAMELESS and len(known) == 4 and len(alike) == 1 and _states_all(alike[0]):
         return Match(alike[0], "compute capability, SM count, memory size and bus width are those of this sheet alone")
     reason = f"no sheet carries the name '{facts.name}'"
-    return Match(None, f"{reason}; equal facts: {', '.join(names)}" if names else reason, None, names)
+    return Match(None, f"{reason}; its facts fit {', '.join(names)}" if names else reason, None, names)
 
 
-def _agrees(sheet: Sheet, facts: Facts) -> bool:
+def _may_be(sheet: Sheet, facts: Facts) -> bool:
+    """A sheet that leaves a fact out may still be meant, so it stands in the way of a match by facts."""
+    return sheet.identity.compute_capability is not None and not _contradictions(sheet, facts)
+
+
+def _states_all(sheet: Sheet) -> bool:
     identity = sheet.identity
-    stated = (identity.compute_capability, identity.sm_count, identity.memory_bus_bits)
-    return None not in stated and not _contradictions(sheet, facts)
+    return None not in (identity.compute_capability, identity.sm_count, identity.memory_bus_bits)
 
 
 def _contradictions(sheet: Sheet, facts: Facts) -> list[str]:

@@ -13,11 +13,16 @@ Scope = Literal["gpu", "die", "board", "node", "socket"]
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The public document a number stands in: title, page or address, and its date."""
+    """The public document a number stands in: title, page or address, and its date.
+
+    checked  the day its numbers were compared with public text, None if they were not;  seen: which text that was
+    """
 
     title: str
     where: str
     date: str
+    checked: str | None = None
+    seen: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,6 +35,7 @@ class SheetNumber:
     is_sparse        True if a tensor rate counts the skipped zeros of 2:4 sparsity
     clock, clock_hz  the clock a rate was computed for, None where the sheet does not say
     scope, devices   what the number is for, and how many devices that is
+    unconfirmed      why the number stands here though no public text was found that shows it; None if one was
     """
 
     amount: Amount
@@ -43,6 +49,7 @@ class SheetNumber:
     scope: Scope = "gpu"
     devices: int = 1
     note: str | None = None
+    unconfirmed: str | None = None
 
     @property
     def what(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from datetime import date
 from difflib import get_close_matches
 from functools import cache
 from importlib import resources
@@ -28,7 +29,8 @@ _SECTIONS: dict[str, Quantity] = {"compute": "rate", "bandwidth": "bandwidth", "
 _TOP_REQUIRED = {"name", "product", "vendor", "kind", "scope", "match", "sources"}
 _TOP_KEYS = _TOP_REQUIRED | {"note", "mig_slices", *_SECTIONS}
 _MATCH_KEYS = {"names", "pattern", "compute_capability", "sm_count", "memory_bus_bits"}
-_NUMBER_KEYS = {"value", "source", "scope", "devices", "note"}
+_NUMBER_KEYS = {"value", "source", "scope", "devices", "note", "unconfirmed"}
+_SOURCE_KEYS = {"title", "where", "date"}
 
 
 @cache
@@ -96,9 +98,24 @@ def _json_table(text: str, file: str) -> StrictTable:
 
 
 def _source(table: StrictTable) -> Source:
-    keys = {"title", "where", "date"}
-    table.check_keys(keys, keys)
-    return Source(table.string("title"), table.string("where"), table.string("date"))
+    # A day without the text that was read then proves nothing, nor does a text without its day.
+    evidence = {"checked", "seen"} if {"checked", "seen"} & set(table.values) else set()
+    table.check_keys(_SOURCE_KEYS | evidence, _SOURCE_KEYS | evidence)
+    return Source(
+        title=table.string("title"),
+        where=table.string("where"),
+        date=table.string("date"),
+        checked=_day(table, "checked") if evidence else None,
+        seen=table.strings("seen") if evidence else (),
+    )
+
+
+def _day(table: StrictTable, field: str) -> str:
+    text = table.string(field)
+    try:
+        return date.fromisoformat(text).isoformat()
+    except ValueError as error:
+        raise table.refuse(field, f"must be a day such as 2026-11-30, not '{text}'.") from error
 
 
 def _identity(table: StrictTable) -> Identity:
@@ -156,6 +173,7 @@ def _plain(row: StrictTable, quantity: Quantity, sheet: StrictTable, sources: Ma
         scope=cast(Scope, (row if "scope" in row.values else sheet).choice("scope", SCOPES)),
         devices=row.whole("devices") if "devices" in row.values else 1,
         note=row.optional_string("note"),
+        unconfirmed=row.optional_string("unconfirmed"),
     )
 
 

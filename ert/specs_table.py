@@ -14,19 +14,26 @@ from ert.columns import precision_name
 from ert.jsontypes import Json
 from ert.precisions import PRECISIONS, rate_unit
 from ert.spec_ridges import Ridges
-from ert.spec_sheet import Sheet, SheetNumber
+from ert.spec_sheet import Sheet, SheetNumber, Source
 from ert.units import with_prefix
 
 
 def sheets_list(sheets: Sequence[Sheet]) -> RenderableType:
-    """One line per sheet: name, product, DRAM bandwidth, how many numbers, where they come from."""
-    table = _table("name", "product", "DRAM", "numbers", "newest source")
+    """One line per sheet: name, product, DRAM bandwidth, how many numbers, when they were checked, where they come from."""
+    table = _table("name", "product", "DRAM", "numbers", "checked", "first source")
     for sheet in sheets:
         dram = sheet.number("DRAM bandwidth")
-        newest = max((n.source for n in sheet.numbers), key=lambda source: source.date)
+        source = sheet.numbers[0].source
         rate = with_prefix(dram.dense_value, "B/s") if dram else "-"
-        table.add_row(*map(Text, (sheet.name, sheet.product, rate, str(len(sheet.numbers)), f"{newest.date} {newest.title}")))
+        cells = (sheet.name, sheet.product, rate, _count(sheet), source.checked or "-", f"{source.title}, {source.date}")
+        table.add_row(*map(Text, cells))
     return table
+
+
+def _count(sheet: Sheet) -> str:
+    """How many numbers, and how many of them no public text was found for."""
+    unconfirmed = sum(number.unconfirmed is not None for number in sheet.numbers)
+    return f"{len(sheet.numbers)}, {unconfirmed} unconfirmed" if unconfirmed else str(len(sheet.numbers))
 
 
 def sheet_report(sheet: Sheet) -> RenderableType:
@@ -39,8 +46,16 @@ def sheet_report(sheet: Sheet) -> RenderableType:
     heading = Text.assemble((sheet.name, "bold"), f": {sheet.product} ({sheet.vendor}), read from {sheet.file}")
     if sheet.note:
         heading.append(f"\n{sheet.note}")
-    lines = [f"[{i}] {source.title}, {source.date}\n    {source.where}" for i, source in enumerate(sources, start=1)]
+    lines = [line for i, source in enumerate(sources, start=1) for line in _source_lines(i, source)]
     return Group(heading, Text(), table, Text(), Text("\n".join(lines)))
+
+
+def _source_lines(i: int, source: Source) -> list[str]:
+    """The document, and the public text its numbers were compared with."""
+    lines = [f"[{i}] {source.title}, {source.date}", f"    {source.where}"]
+    if source.checked:
+        lines += [f"    checked {source.checked} against", *(f"      {text}" for text in source.seen)]
+    return lines
 
 
 def _per_device(number: SheetNumber) -> str:
@@ -54,7 +69,8 @@ def _conditions(number: SheetNumber) -> str:
         said.append("sparse" if number.is_sparse else "dense")
     if number.clock or number.clock_hz:
         said.append(" ".join(filter(None, (number.clock, f"{number.clock_hz / 1e6:.0f} MHz" if number.clock_hz else None))))
-    return ", ".join(filter(None, (*said, number.note)))
+    unconfirmed = f"unconfirmed: {number.unconfirmed}" if number.unconfirmed else None
+    return ", ".join(filter(None, (*said, number.note, unconfirmed)))
 
 
 def ridges_table(ridges: Sequence[Ridges]) -> RenderableType:

@@ -112,7 +112,8 @@ def _judged(case: _Case, number: SheetNumber, row: Row, roof: Roof) -> Row:
         return replace(row, verdict="pass", note=_joined(*notes, row.note))
     judged = _explained_above if ratio > tolerance.most else _explained_below
     verdict_row = judged(number, row, roof, tolerance)
-    return replace(verdict_row, note=_joined(verdict_row.note, *notes, row.note))
+    doubt = f"the sheet's number is unconfirmed: {number.unconfirmed}" if number.unconfirmed else ""
+    return replace(verdict_row, note=_joined(verdict_row.note, doubt, *notes, row.note))
 
 
 def _explained_above(number: SheetNumber, row: Row, roof: Roof, tolerance: Tolerance) -> Row:

@@ -38,6 +38,12 @@ def test_one_sheet_shows_conditions_and_addresses() -> None:
     assert "https://www.nvidia.com/en-us/data-center/gb200-nvl72/" in done.stdout
 
 
+def test_a_number_that_no_public_text_shows_says_so() -> None:
+    assert "unconfirmed: public texts name both 576 and 614 GB/s" in ert("EPYC 9005").stdout
+    assert "1, 1 unconfirmed" in ert().stdout
+    assert "checked 2026-11-30 against\n      https://" in ert("B200").stdout
+
+
 def test_a_sheet_of_ones_own_is_shown_the_same_way() -> None:
     done = ert(str(DATA / "own.toml"))
     assert done.returncode == 0
@@ -46,12 +52,13 @@ def test_a_sheet_of_ones_own_is_shown_the_same_way() -> None:
 
 
 def test_json_holds_the_numbers_as_printed_and_per_device() -> None:
-    document = json.loads(ert("B200", "--json", "-").stdout)
+    document = json.loads(ert("GB200", "--json", "-").stdout)
     assert document["schema"] == "ert.specs"
     dram = next(n for n in document["sheets"][0]["numbers"] if n["what"] == "DRAM bandwidth")
-    assert dram["amount"]["printed"] == "64 TB/s"
+    assert dram["amount"]["printed"] == "16 TB/s"
     assert dram["dense_value_per_device"] == 8e12
-    assert dram["scope"] == "node"
+    assert dram["scope"] == "board"
+    assert dram["source"]["checked"] == "2026-11-30"
 
 
 def test_ridges_show_how_the_corner_moves_between_generations(tmp_path: Path) -> None:

@@ -83,7 +83,7 @@ def test_json_in_a_file_leaves_the_table_on_stdout(h200: str, tmp_path: Path) ->
 
 def test_an_unknown_device_is_no_error_and_lists_candidates(tmp_path: Path) -> None:
     ceilings = make_ceilings({"DRAM": 3e12}, {("fp32", "vector"): 5e13}, name="NVIDIA H800")
-    facts = {"compute_capability": "9.0", "sm_count": 132, "memory_bus_bits": 5120}
+    facts = {"compute_capability": "9.0", "sm_count": 132, "memory_bus_bits": 5120, "memory_bytes": 81559 * 2**20}
     save(replace(ceilings, device={**ceilings.device, **facts}), tmp_path / "h800.json")
     done = ert("validate", str(tmp_path / "h800.json"))
     assert done.returncode == 0

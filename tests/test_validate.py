@@ -216,9 +216,17 @@ def test_a_sockets_number_is_held_only_against_a_whole_socket() -> None:
     assert "virtual machine" in socket(96, is_virtual=True).note
 
 
+def test_a_doubtful_number_of_the_sheet_is_doubted_where_the_measurement_misses_it() -> None:
+    ceilings = measured(peaks={("int8", "tensor"): 1000 * T, ("fp8", "tensor"): 1000 * T})
+    validation = checked(validate(ceilings, Match(shipped_sheets()["H100-NVL-94GB"], "given"), shipped_tolerances()))
+    assert "the sheet's number is unconfirmed: seen for the H200 NVL" in row(validation, "int8 tensor").note
+    assert "unconfirmed" not in row(validation, "fp8 tensor").note
+
+
 def test_a_number_for_a_board_of_unknown_devices_is_not_held_against_one() -> None:
-    match = Match(shipped_sheets()["MI250X"], "given by name")
-    validation = checked(validate(measured({"DRAM": 1.38 * T}), match, shipped_tolerances()))
+    sheet = shipped_sheets()["MI250X"]
+    board = replace(sheet, numbers=tuple(replace(number, devices=1) for number in sheet.numbers))
+    validation = checked(validate(measured({"DRAM": 1.38 * T}), Match(board, "given by name"), shipped_tolerances()))
     assert row(validation, "DRAM bandwidth").verdict == "unknown"
     assert "whole board" in row(validation, "DRAM bandwidth").note
 

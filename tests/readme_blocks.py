@@ -1,22 +1,28 @@
-"""The README's fenced blocks: which command or file each shows, and what it must say. Run it to write them anew.
+"""The fenced blocks of README and docs: which command or file each shows, and what it must say. Run it to write them anew.
 
 ```console            the first line is "$ command", the rest what it prints on stdout: run from the project's folder
+```console exit=3     the same, of a command that ends with this status
 ```console example    the same on some machine: never run again, but its command must exist
 ```toml PATH          the text of that file, or of a file of the reader's own
+
+Commands find the nights of examples/nights.py in $ERT_STORE.
 """
 
 from __future__ import annotations
 
-import os
+import atexit
 import re
+import shutil
 import subprocess
-import sys
+import tempfile
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
-ROOT = Path(__file__).resolve().parent.parent
-README = ROOT / "README.md"
+from documents import PAGES, ROOT, environment, fill_store
+
 _BLOCK = re.compile(r"^```(?P<kind>\w+)(?: (?P<about>[^\n]*))?\n(?P<text>.*?)^```$", re.MULTILINE | re.DOTALL)
+_EXIT = "exit="
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +44,15 @@ class Block:
         """What a console block says the command prints."""
         return self.text.split("\n", 1)[1]
 
+    @property
+    def is_example(self) -> bool:
+        return self.about == "example"
+
+    @property
+    def status(self) -> int:
+        """The exit status of a console block's command."""
+        return int(self.about.removeprefix(_EXIT)) if self.about.startswith(_EXIT) else 0
+
 
 def blocks(text: str) -> list[Block]:
     return [_block(match) for match in _BLOCK.finditer(text)]
@@ -48,26 +63,44 @@ def _block(match: re.Match[str]) -> Block:
 
 
 def renewed(text: str) -> str:
-    """The README with the output of every command and the text of every shipped file as they are now."""
+    """A page with the output of every command and the text of every shipped file as they are now."""
     return _BLOCK.sub(lambda match: _renew(_block(match), match[0]), text)
 
 
 def _renew(block: Block, old: str) -> str:
     opening = old.split("\n", 1)[0]
-    if block.command and block.about != "example":
-        return f"{opening}\n$ {block.command}\n{run(block.command)}```"
+    if block.command and not block.is_example:
+        return f"{opening}\n$ {block.command}\n{run(block.command, block.status)}```"
     if block.about and (ROOT / block.about).is_file():
         return f"{opening}\n{(ROOT / block.about).read_text(encoding='utf-8')}```"
     return old
 
 
-def run(command: str) -> str:
-    """What a command prints on stdout, without the spaces that fill table cells. Raises CalledProcessError if it fails."""
-    folder = str(Path(sys.executable).parent)
-    environment = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}", "COLUMNS": "110"}
-    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], cwd=ROOT, env=environment, capture_output=True, text=True, check=True)
+def run(command: str, status: int = 0) -> str:
+    """What a command prints on stdout, without the spaces that fill table cells. Raises CalledProcessError at another exit status."""
+    store = {"ERT_STORE": str(_store())} if " history " in command or "ERT_STORE" in command else {}
+    shell = ["bash", "-o", "pipefail", "-c", command]
+    done = subprocess.run(shell, cwd=ROOT, env=environment(**store), capture_output=True, text=True, check=False)
+    if done.returncode != status:
+        raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
     return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
 
 
+@cache
+def _store() -> Path:
+    """The nights, written once a process."""
+    folder = Path(tempfile.mkdtemp(prefix="ert-nights-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return fill_store(folder)
+
+
+def main() -> None:
+    """Write every page anew that differs."""
+    for page in PAGES:
+        text = page.read_text(encoding="utf-8")
+        if (new := renewed(text)) != text:
+            page.write_text(new, encoding="utf-8")
+
+
 if __name__ == "__main__":
-    README.write_text(renewed(README.read_text(encoding="utf-8")), encoding="utf-8")
+    main()

@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+from textwrap import fill
+
 import click
 
-from ert.ceilings import ceilings_schema
 from ert.cli.output import write_text
 from ert.exporters import EXPORTERS, Export
-from ert.files import dump_json
 from ert.points.ceilings import load_ceilings
+from ert.schema import schema_names, schema_text
 
 JSON_SCHEMA = "json-schema"
 _FORMATS = "".join(f"\n  {name:12} {e.summary}" for name, e in EXPORTERS.items())
+_SCHEMAS = fill(", ".join(schema_names()), 90, initial_indent=" " * 15, subsequent_indent=" " * 15)
 
 _EPILOG = f"""\b
 Formats:{_FORMATS}
-  {JSON_SCHEMA:12} the JSON Schema of the ceilings file itself; needs no CEILINGS
+  {JSON_SCHEMA:12} the JSON Schema of ert's own files; no CEILINGS, but which (default: ceilings):
+{_SCHEMAS}
 
 \b
 Examples:
   ert export results/cpu/20261201T020000Z.json --to kerncraft -o machine.yml
-  ert export --to {JSON_SCHEMA} > ceilings.schema.json
+  ert export --to {JSON_SCHEMA} -o ceilings.schema.json
+  ert export comparison --to {JSON_SCHEMA} -o comparison.schema.json
 """
 
 
@@ -43,7 +47,7 @@ def export(ceilings: str | None, format_name: str, output: str) -> None:
 
 def _made(ceilings: str | None, format_name: str) -> Export:
     if format_name == JSON_SCHEMA:
-        return Export(dump_json(ceilings_schema()))
+        return Export(schema_text(ceilings or "ceilings"))
     if ceilings is None:
         raise click.UsageError("Missing argument 'CEILINGS': the file to export.")
     return EXPORTERS[format_name].write(load_ceilings(ceilings))

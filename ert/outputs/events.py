@@ -16,7 +16,9 @@ from ert.jsontypes import Json
 
 def event_lines(events: Sequence[Event]) -> str:
     """One JSON object a line: the fields of the event, and whether it is an alarm."""
-    rows = [{"schema": "ert.event", **cast(dict[str, Json], encode(event)), "alarm": event.is_alarm} for event in events]
+    rows = [
+        {"schema": "ert.event", "schema_version": 1, **cast(dict[str, Json], encode(event)), "alarm": event.is_alarm} for event in events
+    ]
     return "".join(json.dumps(row, allow_nan=False, ensure_ascii=False) + "\n" for row in rows)
 
 

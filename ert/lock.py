@@ -1,4 +1,7 @@
-"""One sweep at a time on one device of one machine: two would measure each other."""
+"""One sweep at a time on one device of one host, whoever starts it: two would measure each other.
+
+The name of a lock is ``ert.devices.lock_name``: one for the CPU, one for each physical GPU or slice of one.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +11,21 @@ import socket
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import TextIO
 
 from ert.errors import DeviceError
 
 
 @contextmanager
-def device_lock(device_id: str) -> Iterator[None]:
-    """Hold the device. Raises DeviceError naming the sweep that has it; a killed sweep's lock is gone with its process."""
-    path = _lock_path(device_id)
+def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
+    """Hold a device, which messages call ``device_id``. A killed sweep's lock is gone with its process.
+
+    Raises DeviceError naming the sweep that has it.
+    """
     try:
-        file = path.open("a+", encoding="utf-8")
+        file = _open(_lock_path(name))
     except OSError:
         # No temporary folder to lock in: better an unguarded sweep than none.
         yield
@@ -31,18 +37,19 @@ def device_lock(device_id: str) -> Iterator[None]:
             file.seek(0)
             holder = file.read().strip() or "another process"
             raise DeviceError(
-                f"{device_id}: is being swept already by {holder}. Two sweeps would measure each other; wait for it."
+                f"{device_id or name}: is being swept already by {holder}. Two sweeps would measure each other; wait for it."
             ) from error
-        file.truncate(0)
-        file.write(f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
-        file.flush()
+        if file.writable():
+            file.truncate(0)
+            file.write(f"process {os.getpid()} on {socket.gethostname()} since {time.strftime('%Y-%m-%d %H:%M:%S')}\n")
+            file.flush()
         yield
 
 
-def lock_holder(device_id: str) -> str | None:
+def lock_holder(name: str) -> str | None:
     """Who sweeps the device right now, None if nobody does. Only looks: a shared lock, held for no time."""
     try:
-        with _lock_path(device_id).open(encoding="utf-8") as file:
+        with _lock_path(name).open(encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
@@ -52,5 +59,18 @@ def lock_holder(device_id: str) -> str | None:
     return None
 
 
-def _lock_path(device_id: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"ert-{os.getuid()}-{device_id.replace(':', '-').replace('/', '-')}.lock"
+def _open(path: Path) -> TextIO:
+    """The lock's file, made if need be. Of another user's file the right to read is enough to hold it. Raises OSError."""
+    # Not created at once: in a shared folder the system may forbid that for a file of somebody else that is there already.
+    for flags in (os.O_RDWR, os.O_RDWR | os.O_CREAT):
+        with suppress(OSError):
+            descriptor = os.open(path, flags | os.O_NOFOLLOW, 0o666)
+            with suppress(OSError):
+                # The umask must not keep other users from writing who has the device.
+                os.fchmod(descriptor, 0o666)
+            return os.fdopen(descriptor, "r+", encoding="utf-8")
+    return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "r", encoding="utf-8")
+
+
+def _lock_path(name: str) -> Path:
+    return Path(tempfile.gettempdir()) / f"ert-{name.replace(':', '-').replace('/', '-')}.lock"

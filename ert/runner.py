@@ -20,7 +20,7 @@ from ert import __version__
 from ert.assemble import Run, assemble
 from ert.ceilings import Ceilings, Tool, save
 from ert.config import SweepConfig
-from ert.devices import Options, open_device
+from ert.devices import Options, lock_name, open_device
 from ert.devices.base import Device
 from ert.errors import ConfigError, ErtError, MeasurementError
 from ert.journal import SUFFIX, Journal, Recording, read_journal
@@ -74,7 +74,7 @@ class _Record:
 
 def run_sweep(request: Request, out: Path, progress: Progress) -> Written:
     """Measure a device into ``out/<device>/<UTC time>.json``. Raises ErtError; Interrupted carries the journal to resume."""
-    with device_lock(request.device_id), _device(request) as device:
+    with _device(request) as device:
         plan = make_plan(device, request.config)
         created = _now()
         header = _header(device, request, created)
@@ -85,7 +85,7 @@ def run_sweep(request: Request, out: Path, progress: Progress) -> Written:
 def resume_sweep(request: Request, path: Path, progress: Progress) -> Written:
     """Go on with an interrupted sweep. Raises ConfigError if the journal is of another device, configuration or kernel version."""
     earlier = read_journal(path)
-    with device_lock(request.device_id), _device(request) as device:
+    with _device(request) as device:
         header = _header(device, request, str(earlier.header.get("created")))
         _check_same(path, earlier.header, header)
         plan, now = make_plan(device, request.config), _now()
@@ -135,11 +135,13 @@ def _refuse_nothing(states: Sequence[PointState], journal: Journal) -> None:
 
 @contextmanager
 def _device(request: Request) -> Iterator[Device]:
-    device = open_device(request.device_id, request.options)
-    try:
-        yield device
-    finally:
-        device.close()
+    """The device, open, and nobody else's meanwhile."""
+    with device_lock(lock_name(request.device_id), request.device_id):
+        device = open_device(request.device_id, request.options)
+        try:
+            yield device
+        finally:
+            device.close()
 
 
 @contextmanager
@@ -160,12 +162,19 @@ def _keeping(journal: Journal) -> Iterator[None]:
 
 
 def _new_journal(folder: Path, created: str, header: Mapping[str, Json]) -> Journal:
-    """A name nobody else uses: two sweeps may start in one second, on one shared folder."""
+    """A name nobody else uses: the ranks of a job start in one second, on one shared folder, and each calls its GPU ``cuda:0``."""
     stem = created.replace(":", "").replace("-", "")
     for attempt in range(1, 1000):
         name = stem if attempt == 1 else f"{stem}-{attempt}"
-        if not (folder / f"{name}.json").exists() and not (folder / f"{name}{SUFFIX}").exists():
-            return Journal.create(folder / f"{name}{SUFFIX}", header)
+        path = folder / f"{name}{SUFFIX}"
+        if (folder / f"{name}.json").exists() or path.exists():
+            continue
+        try:
+            return Journal.create(path, header)
+        except ErtError:
+            # Another one may have taken the name since we looked; whatever else is wrong is wrong for every name.
+            if not path.exists():
+                raise
     raise ConfigError(f"{folder}: a thousand sweeps of this second already. Choose another --out.")
 
 

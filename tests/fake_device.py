@@ -214,6 +214,10 @@ def list_devices() -> list[Listed]:
     return [Listed("fake", "Planted")]
 
 
+def lock_name(device_id: str) -> str:
+    return device_id
+
+
 def open_device(device_id: str, options: Options) -> FakeDevice:
     """FAKE_HOLD=NUMBER:FILE in the environment is Machine's ``hold_at`` and ``hold``, FAKE_NAME its name."""
     number, _, path = os.environ.get("FAKE_HOLD", "0:").partition(":")

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from ert.errors import DeviceError
-from ert.lock import device_lock
+from ert.lock import device_lock, lock_holder
 
 HOLD = """
 import sys, time
@@ -66,9 +66,50 @@ def test_the_lock_is_free_again_after_an_error():
         pass
 
 
+def test_the_refusal_calls_the_device_as_the_person_did():
+    process = holder("lock-h")
+    try:
+        with pytest.raises(DeviceError, match=r"^cuda:0: is being swept already by"), device_lock("lock-h", "cuda:0"):
+            pass
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_every_user_of_the_host_meets_at_one_lock_and_may_write_into_it():
+    with device_lock("lock-i"):
+        (path,) = Path(tempfile.gettempdir()).glob("ert-lock-i.lock")
+        assert path.stat().st_mode & 0o777 == 0o666
+
+
+def test_a_lock_that_may_only_be_read_is_held_all_the_same(monkeypatch):
+    path = Path(tempfile.gettempdir()) / "ert-lock-j.lock"
+    path.write_text("process 1 of somebody else")
+    for_reading = os.open
+
+    def refuse_writing(name, flags, *mode):
+        if flags & os.O_RDWR:
+            raise PermissionError(13, "Permission denied")
+        return for_reading(name, flags, *mode)
+
+    monkeypatch.setattr(os, "open", refuse_writing)
+    with device_lock("lock-j"):
+        assert lock_holder("lock-j") == "process 1 of somebody else"
+    assert lock_holder("lock-j") is None
+
+
+def test_a_link_in_the_lock_s_place_is_not_followed(tmp_path):
+    precious = tmp_path / "precious"
+    precious.write_text("mine")
+    (Path(tempfile.gettempdir()) / "ert-lock-k.lock").symlink_to(precious)
+    with device_lock("lock-k"):
+        pass
+    assert precious.read_text() == "mine"
+
+
 def test_a_device_name_stays_inside_the_temporary_folder():
     with device_lock("../../cuda:0"):
-        assert any(Path(tempfile.gettempdir()).glob("ert-*-..-..-cuda-0.lock"))
+        assert any(Path(tempfile.gettempdir()).glob("ert-..-..-cuda-0.lock"))
 
 
 def test_without_a_temporary_folder_the_sweep_runs_unguarded(monkeypatch):

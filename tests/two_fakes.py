@@ -25,6 +25,10 @@ def list_devices() -> list[Listed]:
     return [Listed("fake:0", "Planted"), Listed("fake:1", "Planted")]
 
 
+def lock_name(device_id: str) -> str:
+    return device_id
+
+
 def open_device(device_id: str, _options: Options) -> NumberedDevice:
     return NumberedDevice(device_id[-1])
 

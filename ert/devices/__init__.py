@@ -7,7 +7,7 @@ imported when it is needed, so that a missing driver disturbs nobody who does no
 from __future__ import annotations
 
 import importlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Protocol, cast
@@ -48,6 +48,10 @@ class Backend(Protocol):
         """Raises DeviceError or ConfigError for a device or option that cannot be had."""
         ...
 
+    def lock_name(self, device_id: str) -> str:
+        """What one sweep at a time may hold, whatever the device is called in this process. Raises DeviceError if there is none."""
+        ...
+
 
 def list_devices() -> list[Listed]:
     """Every device of every kind."""
@@ -61,20 +65,43 @@ def canonical_id(text: str) -> str:
 
 def choose_device() -> Listed:
     """The first usable device, in the order of BACKENDS. Raises DeviceError listing why none is."""
+    return _usable(list_devices())[0]
+
+
+def every_device() -> list[Listed]:
+    """What ``all`` stands for: every GPU, also one that will turn out to be unusable; where there is none, the CPU.
+
+    Raises DeviceError listing why nothing is usable.
+    """
     listed = list_devices()
+    # A kind that has no device here is listed by its own name, without a number.
+    gpus = [device for device in listed if ":" in device.id]
+    return gpus or _usable(listed)
+
+
+def _usable(listed: Sequence[Listed]) -> list[Listed]:
     usable = [device for device in listed if device.reason is None]
     if not usable:
         reasons = " ".join(f"{device.id}: {device.reason}" for device in listed)
         raise DeviceError(f"No device can be swept. {reasons}")
-    return usable[0]
+    return usable
 
 
 def open_device(device_id: str, options: Options = Options()) -> Device:
     """Open a device by id. Raises DeviceError for an unknown id (with the nearest known one) or one that cannot be had."""
+    return _backend_of(device_id).open_device(canonical_id(device_id), options)
+
+
+def lock_name(device_id: str) -> str:
+    """The name of a device's lock (``ert.lock``). Raises DeviceError for a device that is not there."""
+    return _backend_of(device_id).lock_name(canonical_id(device_id))
+
+
+def _backend_of(device_id: str) -> Backend:
     wanted = canonical_id(device_id)
     kind = "cuda" if wanted.startswith(("cuda:", "GPU-", "MIG-")) else wanted.partition(":")[0]
     if kind in BACKENDS:
-        return _backend(kind).open_device(wanted, options)
+        return _backend(kind)
     known = [device.id for device in list_devices()]
     near = get_close_matches(wanted, [*known, *BACKENDS], n=1)
     hint = f" Did you mean '{near[0]}'?" if near else ""

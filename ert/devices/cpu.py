@@ -388,6 +388,11 @@ def list_devices() -> list[Listed]:
     return [Listed(CpuDevice.id, f"{identity.name or 'CPU'}, {len(cpus)} core{'s' * (len(cpus) != 1)}", probe())]
 
 
+def lock_name(_device_id: str) -> str:
+    """One for the whole host: sweeps on different cores share its memory, power and heat."""
+    return CpuDevice.id
+
+
 def open_device(device_id: str, options: Options) -> CpuDevice:
     """The host CPU. Raises DeviceError for any other id."""
     if device_id != CpuDevice.id:

@@ -386,14 +386,26 @@ def open_device(device_id: str, options: Options) -> CudaDevice:
     """``cuda:N``, or the UUID of a GPU or MIG slice (its beginning is enough). Raises DeviceError if there is no such device."""
     if options.threads is not None:
         raise DeviceError(f"--threads is for the CPU; a GPU is always measured with all its SMs ({device_id}).")
-    kind, _, rest = device_id.partition(":")
-    if kind == "cuda" and rest.isdigit():
-        return CudaDevice(int(rest), options.seed)
+    return CudaDevice(_find(device_id).index, options.seed)
+
+
+def lock_name(device_id: str) -> str:
+    """The UUID of the GPU or slice: under a launcher that gives every process one GPU, each of them is ``cuda:0``."""
+    return _find(device_id).full_uuid
+
+
+def _find(device_id: str) -> GpuFacts:
+    """The visible device of this number or UUID. Raises DeviceError if there is not exactly one."""
     driver = load_driver()
     with in_words(driver, device_id):
         gpus = [read_facts(driver, index) for index in range(driver.Device.count())]
+    kind, _, rest = device_id.partition(":")
+    if kind == "cuda" and rest.isdigit():
+        if int(rest) >= len(gpus):
+            raise DeviceError(f"--device {device_id}: there is no such device; {len(gpus)} can be seen (`ert devices`).")
+        return gpus[int(rest)]
     wanted = device_id.removeprefix("GPU-").removeprefix("MIG-")
-    found = [gpu.index for gpu in gpus if wanted and gpu.uuid.startswith(wanted)]
+    found = [gpu for gpu in gpus if wanted and gpu.uuid.startswith(wanted)]
     if len(found) != 1:
         raise DeviceError(f"--device {device_id}: {len(found)} devices match. Here are: {', '.join(gpu.full_uuid for gpu in gpus)}.")
-    return CudaDevice(found[0], options.seed)
+    return found[0]

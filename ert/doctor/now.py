@@ -12,7 +12,7 @@ import numpy as np
 import psutil
 from numpy.typing import NDArray
 
-from ert.devices import Listed
+from ert.devices import Listed, lock_name
 from ert.devices.cpu import CpuDevice
 from ert.doctor.fact import Fact, Status, collect
 from ert.errors import DeviceError, KernelError
@@ -73,7 +73,7 @@ def sweep_of(device_id: str) -> str:
 
 
 def _lock(device_id: str) -> Fact:
-    return lock_fact(device_id, lock_holder(device_id))
+    return lock_fact(device_id, lock_holder(lock_name(device_id)))
 
 
 def lock_fact(device_id: str, holder: str | None) -> Fact:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from ert.ceilings import Ceilings, ceilings_to_json
+from ert.ceilings import Ceilings, ceilings_to_json, to_dict
 from ert.cli.output import json_option, stdout_console, write_json
-from ert.config import load_config, restrict
-from ert.devices import Options, canonical_id, choose_device
+from ert.config import SweepConfig, load_config, restrict
+from ert.devices import Options, canonical_id, choose_device, every_device
+from ert.errors import ErtError
+from ert.files import dump_json
 from ert.progress import StderrProgress
 from ert.runner import Interrupted, Request, Written, resume_sweep, run_sweep
 from ert.tables import ceilings_report
+
+# --device all
+ALL = "all"
 
 
 @click.command(
@@ -21,11 +28,12 @@ from ert.tables import ceilings_report
 Examples:
   ert sweep                              the first usable device, about half a minute
   ert sweep --device cpu --config quick  the host CPU, about ten seconds
+  ert sweep --device all --json all.json every GPU, one after the other
   ert sweep --level DRAM --precision fp64 --threads 1
   ert sweep --resume results/cpu/20261201T020000Z.points.jsonl
 """
 )
-@click.option("--device", "device", metavar="D", help="cpu, cuda:0 (0 is short for it) or a GPU's UUID.  [default: the first usable one]")
+@click.option("--device", "device", metavar="D", help="cpu, cuda:0 (short: 0), a GPU's UUID, or all.  [default: the first usable one]")
 @click.option("--config", "config", default="default", show_default=True, metavar="NAME|FILE", help="quick, default, full, or a TOML file.")
 @click.option("--precision", "precisions", multiple=True, metavar="P", help="Only this precision; may be given several times.")
 @click.option("--level", "levels", multiple=True, metavar="L", help="Only this memory level; may be given several times.")
@@ -56,21 +64,60 @@ def sweep(
     """Measure a device: bandwidth of every memory level, rate of every precision, and the roof between them.
 
     Writes DIR/<device>/<UTC time>.json and a picture beside it, and prints the table of ceilings.
+
+    With --device all every GPU is measured, one after the other, each into files of its own (the CPU, where there is no GPU), and
+    --json writes a list of what the files hold. A device that fails costs only its own file; the exit code is then 1.
     """
+    if resume and device == ALL:
+        raise click.UsageError("--resume goes on with the sweep of one device: name it with --device.")
     resolved = restrict(load_config(config), precisions=precisions, levels=levels)
-    written = _run(Request(_device_id(device), resolved, Options(threads=threads), ["ert", *sys.argv[1:]]), out, resume)
+    outputs = _Outputs(out, resume, json_path, no_plot=no_plot)
+    if device == ALL:
+        _sweep_all([_request(each.id, resolved, threads) for each in every_device()], outputs)
+    else:
+        ceilings = _sweep(_request(_device_id(device), resolved, threads), outputs)
+        if json_path:
+            write_json(ceilings_to_json(ceilings), json_path)
+
+
+@dataclass(frozen=True, slots=True)
+class _Outputs:
+    """Where results go, and the journal to go on with."""
+
+    folder: Path
+    resume: Path | None
+    json_path: str | None
+    no_plot: bool
+
+
+def _request(device_id: str, config: SweepConfig, threads: int | None) -> Request:
+    return Request(device_id, config, Options(threads=threads), ["ert", *sys.argv[1:]])
+
+
+def _sweep_all(requests: Sequence[Request], outputs: _Outputs) -> None:
+    """One device after the other; what goes wrong with one is said, and the next one has its turn. Exits with 1 in the end."""
+    found: list[Ceilings] = []
+    for request in requests:
+        try:
+            found.append(_sweep(request, outputs))
+        except ErtError as error:
+            _say(f"Error: {request.device_id} was not measured. {error}")
+    if outputs.json_path and found:
+        write_json(dump_json([to_dict(each) for each in found]), outputs.json_path)
+    if len(found) < len(requests):
+        raise click.exceptions.Exit(1)
+
+
+def _sweep(request: Request, outputs: _Outputs) -> Ceilings:
+    """Measure, draw and print one device."""
+    written = _run(request, outputs.folder, outputs.resume)
     _say(f"wrote {written.path}")
-    if not no_plot:
+    if not outputs.no_plot:
         _draw(written)
-    _print(written.ceilings, json_path)
-
-
-def _print(ceilings: Ceilings, json_path: str | None) -> None:
-    if json_path:
-        write_json(ceilings_to_json(ceilings), json_path)
-    if json_path != "-":
+    if outputs.json_path != "-":
         console = stdout_console()
-        console.print(ceilings_report(ceilings, console.width))
+        console.print(ceilings_report(written.ceilings, console.width))
+    return written.ceilings
 
 
 def _device_id(asked: str | None) -> str:
@@ -87,7 +134,9 @@ def _run(request: Request, out: Path, resume: Path | None) -> Written:
         return resume_sweep(request, resume, progress) if resume else run_sweep(request, out, progress)
     except Interrupted as stopped:
         progress.finish()
-        _say(f"Interrupted. What was measured is kept; go on with: ert sweep --resume {stopped.journal} and the same options.")
+        _say(
+            f"Interrupted. What was measured is kept; go on with: ert sweep --device {request.device_id} --resume {stopped.journal} and the same options."
+        )
         raise click.exceptions.Exit(128 + stopped.signal_number) from stopped
     finally:
         progress.finish()

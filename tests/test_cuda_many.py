@@ -1,0 +1,107 @@
+"""Several GPUs on one host: all of them by one command, and each by a process of its own that calls its GPU ``cuda:0``."""
+
+import json
+import os
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from programs import PROGRAM, check_schema
+from softcuda.devices import A100_LIKE, H200_LIKE, environment
+
+from ert.ceilings import load
+from ert.lock import device_lock
+
+CONFIG = Path(__file__).parent / "data" / "cuda" / "few.toml"
+FEW = ("--config", str(CONFIG), "--no-plot", "--precision", "fp32", "--level", "DRAM")
+SECOND = replace(H200_LIKE, uuid="bbbbbbbb-1111-1111-1111-111111111111", pci="0000:b1:00.0")
+BOTH = [A100_LIKE, SECOND]
+
+
+def start(*arguments, visible=None, devices=BOTH, **options):
+    given = environment(devices, **options) | ({} if visible is None else {"CUDA_VISIBLE_DEVICES": visible})
+    return subprocess.Popen([PROGRAM, "sweep", *FEW, *arguments], env=given, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def ert(*arguments, **options):
+    process = start(*arguments, **options)
+    stdout, stderr = process.communicate(timeout=200)
+    assert "Traceback" not in stderr
+    return subprocess.CompletedProcess(process.args, process.returncode, stdout, stderr)
+
+
+def names(folder):
+    """Device folder -> names of the devices whose ceilings lie there."""
+    return {path.name: [load(file).device["name"] for file in sorted(path.glob("*.json"))] for path in folder.iterdir()}
+
+
+# ---- --device all
+
+
+def test_all_sweeps_every_gpu_into_its_own_folder_and_lists_them_as_json(tmp_path):
+    done = ert("--device", "all", "--out", str(tmp_path), "--json", "-")
+    assert done.returncode == 0, done.stderr
+    assert names(tmp_path) == {"cuda-0": [A100_LIKE.name], "cuda-1": [SECOND.name]}
+    found = json.loads(done.stdout)
+    assert [each["device"]["uuid"] for each in found] == [f"GPU-{A100_LIKE.uuid}", f"GPU-{SECOND.uuid}"]
+    for each, planted in zip(found, BOTH, strict=True):
+        check_schema(each, "ceilings")
+        (dram,) = [c for c in each["ceilings"]["bandwidth"] if (c["level"], c["op"]) == ("DRAM", "read")]
+        assert dram["value"] == pytest.approx(planted.ceilings["dram"], rel=0.01)
+
+
+def test_a_device_that_fails_costs_its_own_file_only_and_the_exit_code_says_so(tmp_path):
+    with device_lock(f"GPU-{A100_LIKE.uuid}"):
+        done = ert("--device", "all", "--out", str(tmp_path), "--json", str(tmp_path / "all.json"))
+    assert done.returncode == 1
+    assert "Error: cuda:0 was not measured. cuda:0: is being swept already by" in done.stderr
+    assert not (tmp_path / "cuda-0").exists()
+    assert [each["device"]["id"] for each in json.loads((tmp_path / "all.json").read_text())] == ["cuda:1"]
+    assert "H200-like" in done.stdout
+
+
+def test_when_every_device_fails_nothing_is_written(tmp_path):
+    done = ert("--device", "all", "--out", str(tmp_path), "--json", "-", faults="busy")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.count("was not measured") == 2
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_one_sweep_is_resumed_not_all(tmp_path):
+    done = ert("--device", "all", "--out", str(tmp_path), "--resume", "x.points.jsonl")
+    assert done.returncode == 2
+    assert "name it with --device" in done.stderr
+
+
+# ---- one process for each GPU
+
+
+@pytest.mark.parametrize("first", ["0", f"GPU-{A100_LIKE.uuid}"])
+def test_ranks_that_see_one_gpu_each_measure_side_by_side_into_one_folder(tmp_path, first):
+    ranks = [start("--device", "cuda:0", "--out", str(tmp_path), visible=visible) for visible in (first, "1")]
+    said = [rank.communicate(timeout=200)[1] for rank in ranks]
+    assert [rank.returncode for rank in ranks] == [0, 0], said
+    assert sorted(names(tmp_path)["cuda-0"]) == sorted([A100_LIKE.name, SECOND.name])
+
+
+@pytest.mark.parametrize(
+    ("device", "visible"),
+    [("cuda:1", None), ("cuda:0", "1"), ("GPU-bbbbbbbb", None), ("0", f"GPU-{SECOND.uuid}")],
+)
+def test_one_gpu_is_measured_by_one_process_whatever_it_is_called(tmp_path, device, visible):
+    with device_lock(f"GPU-{SECOND.uuid}"):
+        done = ert("--device", device, "--out", str(tmp_path), visible=visible)
+    assert done.returncode == 1
+    shown = "cuda:0" if device == "0" else device
+    assert f"{shown}: is being swept already by process {os.getpid()}" in done.stderr
+
+
+def test_two_slices_of_one_gpu_have_locks_of_their_own(tmp_path):
+    slices = [
+        replace(A100_LIKE, name="A100-like MIG 1g.10gb", says={**A100_LIKE.says, "sms": 14, "mem": 10e9, "mig": 1}, uuid=uuid)
+        for uuid in ("cccccccc-0000-0000-0000-000000000000", "cccccccc-0000-0000-0000-000000000001")
+    ]
+    with device_lock("MIG-cccccccc-0000-0000-0000-000000000001"):
+        done = ert("--device", "0", "--out", str(tmp_path), visible="MIG-cccccccc-0000-0000-0000-000000000000", devices=slices)
+    assert done.returncode == 0, done.stderr

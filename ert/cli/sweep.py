@@ -134,9 +134,8 @@ def _run(request: Request, out: Path, resume: Path | None) -> Written:
         return resume_sweep(request, resume, progress) if resume else run_sweep(request, out, progress)
     except Interrupted as stopped:
         progress.finish()
-        _say(
-            f"Interrupted. What was measured is kept; go on with: ert sweep --device {request.device_id} --resume {stopped.journal} and the same options."
-        )
+        command = f"ert sweep --device {request.device_id} --resume {stopped.journal}"
+        _say(f"Interrupted. What was measured is kept; go on with: {command} and the same options.")
         raise click.exceptions.Exit(128 + stopped.signal_number) from stopped
     finally:
         progress.finish()

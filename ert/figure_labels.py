@@ -12,7 +12,8 @@ from matplotlib.lines import Line2D
 
 from ert.chart import Chart, Flat, Slope
 from ert.figure_style import FAINT, INK, LABEL_SIZE, SMALL_SIZE, precision_colour
-from ert.label_layout import Array, Box, Candidate, Obstacles, choose, spread
+from ert.label_boxes import Array, Box, Boxes
+from ert.label_layout import Candidate, Obstacles, choose, spread
 from ert.precisions import rate_unit
 from ert.units import with_prefix
 
@@ -23,7 +24,11 @@ _FROM_FRAME, _MARKER_RADIUS = 4.0, 4.2
 _LINE_BETWEEN, _FAR_ALONG, _NEEDS_LEADER, _PER_PIXEL = 200.0, 40.0, 60.0, 0.3
 # Side of the line (1 above), pixels from it, and what that place costs. The far ones clear markers that lie beside the line.
 _SIDES = ((1, 4.5, 0.0), (1, 8.0, 8.0), (-1, 4.5, 12.0), (-1, 8.0, 20.0))
-_PREFERRED_SHARE = 0.35
+# The next slope is farther from the label than its own by this factor.
+_FARTHER = 1.5
+# Where along a line, and on a grid of how many places each way, a label is tried.
+_SHARES = np.linspace(0.03, 0.97, 48)
+_PREFERRED_SHARE, _GRID = 0.35, 18
 
 
 def flat_text(flat: Flat) -> str:
@@ -113,28 +118,35 @@ class Canvas:
         start, end = self._ends(slope)
         angle = math.atan2(*(end - start)[::-1])
         normal = np.array([-math.sin(angle), math.cos(angle)])
+        on_line = start + _SHARES[:, None] * (end - start)
+        width, height = size
         for side, from_line, penalty in _SIDES:
-            for share in np.linspace(0.03, 0.97, 48):
-                on_line = start + share * (end - start)
-                x, y = on_line + side * (size[1] / 2 + from_line) * normal
-                box = Box(float(x), float(y), size[0] + 2, size[1], angle)
-                # A line between the label and its own would make the label that line's.
-                x, y = on_line + side * (from_line + 1) / 2 * normal
-                between = Box(float(x), float(y), size[0], from_line - 1, angle).count_lines(self.obstacles.lines)
-                cost = self.obstacles.cost(box) + _LINE_BETWEEN * between + penalty + _FAR_ALONG * abs(share - _PREFERRED_SHARE)
-                yield Candidate(box, cost)
+            if self._is_anothers(start, side * normal, height + from_line * (1 + _FARTHER)):
+                continue
+            boxes = Boxes(on_line + side * (height / 2 + from_line) * normal, width + 2, height, angle)
+            # A line between the label and its own would make the label that line's.
+            between = Boxes(on_line + side * (from_line + 1) / 2 * normal, width, from_line - 1, angle)
+            costs = self.obstacles.costs(boxes) + _LINE_BETWEEN * between.count_lines(self.obstacles.lines)
+            costs += penalty + _FAR_ALONG * np.abs(_SHARES - _PREFERRED_SHARE)
+            yield from (Candidate(boxes[index], float(cost)) for index, cost in enumerate(costs))
+
+    def _is_anothers(self, start: Array, across: Array, width: float) -> bool:
+        """Whether another slope lies in the strip of this width beside the line from ``start``: a label there would seem to be its."""
+        lefts = np.array([self._ends(slope)[0] for slope in self._chart.slopes])
+        away = (lefts - start) @ across
+        return bool(((away > 0) & (away < width)).any())
 
     def _with_leader(self, slope: Slope, size: tuple[float, float]) -> Iterator[Candidate]:
         """Places anywhere in the frame, level, joined to the nearest part of the line that no marker covers."""
         anchors = self._anchors(slope)
-        frame = self.obstacles.frame
-        for x in np.linspace(frame.x - frame.width / 2, frame.x + frame.width / 2, 18):
-            for y in np.linspace(frame.y - frame.height / 2, frame.y + frame.height / 2, 18):
-                box = Box(float(x), float(y), size[0] + 4, size[1] + 2)
-                distances = np.hypot(*(anchors - (x, y)).T)
-                anchor = anchors[int(distances.argmin())]
-                cost = self.obstacles.cost(box) + _NEEDS_LEADER + _PER_PIXEL * float(distances.min())
-                yield Candidate(box, cost, (float(anchor[0]), float(anchor[1])))
+        left, bottom, right, top = self.obstacles.frame.bounds()
+        grid = np.stack(np.meshgrid(np.linspace(left, right, _GRID), np.linspace(bottom, top, _GRID)), axis=-1).reshape(-1, 2)
+        boxes = Boxes(grid, size[0] + 4, size[1] + 2)
+        distances = np.hypot(*(anchors[None] - grid[:, None]).transpose(2, 0, 1))
+        nearest = anchors[distances.argmin(axis=1)]
+        costs = self.obstacles.costs(boxes) + _NEEDS_LEADER + _PER_PIXEL * distances.min(axis=1)
+        for index, cost in enumerate(costs):
+            yield Candidate(boxes[index], float(cost), (float(nearest[index, 0]), float(nearest[index, 1])))
 
     def _anchors(self, slope: Slope) -> Array:
         """(n, 2) places on the line where a leader may end."""
@@ -159,13 +171,15 @@ class Canvas:
         """Put the text at the first free place around (x, y); False if there is none."""
         width, height = text_size(self._figure, text, SMALL_SIZE)
         across, up = width / 2 + 5, height / 2 + 5
-        for dx, dy in ((across, -up), (0, -up - 2), (across, up), (-across, up), (0, up + 2)):
-            box = Box(x + dx, y + dy, width, height)
-            if self.obstacles.cost(box) == 0:
-                self.obstacles.boxes.append(box)
-                self._text(box.x, box.y, text, SMALL_SIZE)
-                return True
-        return False
+        shifts = np.array([(across, -up), (0, -up - 2), (across, up), (-across, up), (0, up + 2)])
+        boxes = Boxes(np.array([x, y]) + shifts, width, height)
+        free = np.flatnonzero(self.obstacles.costs(boxes) == 0)
+        if not len(free):
+            return False
+        box = boxes[int(free[0])]
+        self.obstacles.boxes.append(box)
+        self._text(box.x, box.y, text, SMALL_SIZE)
+        return True
 
     def _fraction(self, x: float, y: float) -> tuple[float, float]:
         width, height = self._figure.bbox.width, self._figure.bbox.height

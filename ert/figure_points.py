@@ -14,7 +14,8 @@ from matplotlib.lines import Line2D
 
 from ert.figure_labels import Canvas, text_size
 from ert.figure_style import FAINT, INK, SMALL_SIZE, FillStyle, fill_styles, level_look, precision_colour
-from ert.label_layout import Array, Box, Obstacles
+from ert.label_boxes import Array, Box, Boxes
+from ert.label_layout import Obstacles
 from ert.plot_points import PlotKernel, PlotKernels
 
 Key = TypeVar("Key", bound=Hashable)
@@ -23,7 +24,7 @@ Key = TypeVar("Key", bound=Hashable)
 _SMALLEST, _LARGEST = 3.2, 13.0
 # With more kernels than this, those without a label step back.
 _MANY, _FAINT_ALPHA = 60, 0.35
-_DIRECTIONS = tuple(2 * math.pi * i / 16 for i in range(16))
+_DIRECTIONS = np.array([(math.cos(2 * math.pi * i / 16), math.sin(2 * math.pi * i / 16)) for i in range(16)])
 _DISTANCES = (14.0, 22.0, 34.0, 50.0, 70.0, 95.0, 125.0)
 _PER_PIXEL = 1.0
 
@@ -113,26 +114,24 @@ def label_kernels(figure: Figure, canvas: Canvas, kernels: PlotKernels) -> None:
 
 def _best_place(obstacles: Obstacles, anchor: Array, width: float, height: float) -> Box:
     """The nearest free place around the marker, else the one that covers least."""
-    best, lowest, is_free = Box(float(anchor[0]), float(anchor[1]), width, height), math.inf, False
+    best, lowest = Box(float(anchor[0]), float(anchor[1]), width, height), math.inf
     for distance in _DISTANCES:
-        for angle in _DIRECTIONS:
-            box = _place(anchor, distance, angle, width, height)
-            met = obstacles.cost(box)
-            cost = met + _PER_PIXEL * float(np.hypot(box.x - anchor[0], box.y - anchor[1]))
-            if cost < lowest:
-                best, lowest = box, cost
-                is_free = met == 0
-        if is_free:
+        boxes = _around(anchor, distance, width, height)
+        met = obstacles.costs(boxes)
+        costs = met + _PER_PIXEL * np.hypot(*(boxes.centres - anchor).T)
+        index = int(costs.argmin())
+        if costs[index] < lowest:
+            best, lowest = boxes[index], float(costs[index])
+        if met[index] == 0:
             break
     return best
 
 
-def _place(anchor: Array, distance: float, angle: float, width: float, height: float) -> Box:
-    """A box that begins at this distance from the marker, in this direction."""
-    dx, dy = math.cos(angle), math.sin(angle)
-    x = anchor[0] + distance * dx + math.copysign(width / 2, dx) * (abs(dx) > 0.2)
-    y = anchor[1] + distance * dy + math.copysign(height / 2, dy) * (abs(dy) > 0.2)
-    return Box(float(x), float(y), width, height)
+def _around(anchor: Array, distance: float, width: float, height: float) -> Boxes:
+    """Boxes that begin at this distance from the marker, one in every direction."""
+    # A box straight above or below is centred on its marker, one to the side is level with it.
+    beside = np.sign(_DIRECTIONS) * (np.abs(_DIRECTIONS) > 0.2)
+    return Boxes(anchor + distance * _DIRECTIONS + beside * (width / 2, height / 2), width, height)
 
 
 def _leader(figure: Figure, box: Box, anchor: Array) -> None:

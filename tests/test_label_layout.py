@@ -1,85 +1,15 @@
-"""Boxes that touch, lines that cross, labels that make room for each other."""
+"""Labels that make room for each other."""
 
 from __future__ import annotations
 
-import math
 from itertools import pairwise
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ert.label_layout import Box, Candidate, Obstacles, choose, spread
-
-SQUARE = Box(0, 0, 2, 2)
-TURNED = Box(0, 0, 2, 2, math.pi / 4)
-NOTHING = np.empty((0, 4))
-
-
-def test_upright_box_of_a_turned_square_is_its_diagonal_wide():
-    upright = TURNED.upright()
-    assert (upright.width, upright.height) == pytest.approx((2 * math.sqrt(2), 2 * math.sqrt(2)))
-    assert (upright.x, upright.y) == pytest.approx((0, 0))
-
-
-@pytest.mark.parametrize(
-    ("other", "expected"),
-    [
-        (Box(1.9, 0, 2, 2), True),
-        (Box(2, 0, 2, 2), False),  # sharing an edge is no overlap
-        (Box(2.3, 0, 2, 2, math.pi / 4), True),  # its corner reaches in as far as 2.3 - sqrt 2
-        (Box(2.5, 0, 2, 2, math.pi / 4), False),
-        # Upright boxes of these two would overlap; they do not.
-        (Box(1.8, 1.8, 2, 2, math.pi / 4), False),
-        (Box(0, 0, 0.1, 0.1), True),
-    ],
-)
-def test_boxes_overlap_when_they_share_area(other: Box, expected: bool):
-    assert SQUARE.overlaps(other) is expected
-    assert other.overlaps(SQUARE) is expected
-
-
-def test_box_contains_what_lies_inside_it_wholly():
-    assert SQUARE.contains(Box(0.5, 0.5, 1, 1))
-    assert not SQUARE.contains(Box(0.6, 0.5, 1, 1))
-    assert not SQUARE.contains(TURNED)
-
-
-def test_points_count_when_their_disc_reaches_into_the_box():
-    points = np.array([[0, 0], [1.2, 0], [1.4, 0], [0, -1.2], [5, 5]], dtype=float)
-    assert SQUARE.count_points(points, 0.3) == 3
-    assert TURNED.count_points(np.array([[1.3, 0.0], [1.0, 1.0]]), 0.05) == 1
-
-
-@pytest.mark.parametrize(
-    ("line", "expected"),
-    [
-        ((-5, 0, 5, 0), 1),
-        ((-5, 0, -2, 0), 0),  # ends before
-        ((0, 0, 0.1, 0.1), 1),  # inside
-        ((-5, 1.5, 5, 1.5), 0),
-        ((0.5, -5, 0.5, 5), 1),
-        ((0, 3, 3, 0), 0),
-        ((0, 1.5, 1.5, 0), 1),  # cuts the corner
-    ],
-)
-def test_lines_count_when_they_pass_through(line: tuple[float, ...], expected: int):
-    assert SQUARE.count_lines(np.array([line], dtype=float)) == expected
-
-
-def test_no_lines_and_no_points_cost_nothing():
-    assert Obstacles(Box(0, 0, 10, 10), np.empty((0, 2)), 1.0, NOTHING).cost(SQUARE) == 0
-
-
-def test_a_free_place_costs_less_than_a_line_less_than_a_point_less_than_a_label_less_than_outside():
-    def cost(**changes: object) -> float:
-        given_things = {"points": np.empty((0, 2)), "point_radius": 1.0, "lines": NOTHING}
-        return Obstacles(frame=Box(0, 0, 10, 10), **{**given_things, **changes}).cost(SQUARE)
-
-    outside = Obstacles(Box(9, 0, 10, 10), np.empty((0, 2)), 1.0, NOTHING).cost(SQUARE)
-    costs = [cost(), cost(lines=np.array([[-5.0, 0, 5, 0]])), cost(points=np.zeros((1, 2))), cost(boxes=[SQUARE]), outside]
-    assert costs == sorted(set(costs))
+from ert.label_boxes import Box
+from ert.label_layout import Candidate, choose, spread
 
 
 def test_two_labels_that_want_one_place_share_the_trouble_least():

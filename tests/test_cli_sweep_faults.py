@@ -210,7 +210,10 @@ def test_a_sweep_stopped_in_the_middle_is_completed_by_resume_and_nothing_is_mea
     assert held.process.returncode == code
     assert "Traceback" not in stderr
     if code > 0:
-        assert f"Interrupted. What was measured is kept; go on with: ert sweep --device fake --resume {held.journal} and the same options." in stderr
+        assert (
+            f"Interrupted. What was measured is kept; go on with: ert sweep --device fake --resume {held.journal} and the same options."
+            in stderr
+        )
     before = {visit.id: visit.samples for visit in read_journal(held.journal).visits}
     assert len(before) >= 8
     done = run(FAKE, *arguments(tiny, tmp_path / "out", "--resume", str(held.journal)))

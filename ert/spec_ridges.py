@@ -16,11 +16,13 @@ class Ridges:
     """The ridge points of one product or device against DRAM.
 
     origin  ``sheet`` or ``measured``
+    year    the product was announced in, None if not known
     points  (precision, path) -> FLOP/byte; integer precisions in op/byte
     """
 
     name: str
     origin: str
+    year: int | None
     bandwidth_bytes_per_s: float
     points: dict[tuple[str, str], float]
 
@@ -32,7 +34,7 @@ def sheet_ridges(sheet: Sheet) -> Ridges | None:
     if dram is None or not rates:
         return None
     points = {(str(precision), str(path)): rate / dram.dense_value for (precision, path), rate in rates.items()}
-    return Ridges(sheet.name, "sheet", dram.dense_value, points)
+    return Ridges(sheet.name, "sheet", sheet.announced, dram.dense_value, points)
 
 
 def measured_ridges(ceilings: Ceilings) -> Ridges | None:
@@ -40,4 +42,4 @@ def measured_ridges(ceilings: Ceilings) -> Ridges | None:
     if "DRAM" not in ceilings.bandwidth_roofs or not ceilings.compute_roofs:
         return None
     points = {key: ceilings.ridge("DRAM", *key) for key in ceilings.compute_roofs}
-    return Ridges(str(ceilings.device.get("name") or "unnamed device"), "measured", ceilings.bandwidth("DRAM"), points)
+    return Ridges(str(ceilings.device.get("name") or "unnamed device"), "measured", None, ceilings.bandwidth("DRAM"), points)

@@ -9,6 +9,8 @@ from ert.spec_units import Amount
 
 Clock = Literal["boost", "base"]
 Scope = Literal["gpu", "die", "board", "node", "socket"]
+# The date of a document that shows none.
+NO_DATE = "not stated"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +25,11 @@ class Source:
     date: str
     checked: str | None = None
     seen: tuple[str, ...] = ()
+
+    @property
+    def cited(self) -> str:
+        """Title and date; not every document carries one."""
+        return f"{self.title}, {self.date if self.date != NO_DATE else 'no date on it'}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,6 +87,7 @@ class Sheet:
     """One product in one form factor.
 
     kind        device kind: ``cuda``, ``cpu``; ``rocm`` sheets are reading material, ert cannot sweep such a device
+    announced   the year the vendor announced the product, None if not said
     mig_slices  compute slices that MIG cuts the device into, None where it cannot
     file        where it was read from
     """
@@ -90,6 +98,7 @@ class Sheet:
     kind: str
     numbers: tuple[SheetNumber, ...]
     identity: Identity = field(default_factory=Identity)
+    announced: int | None = None
     mig_slices: int | None = None
     note: str | None = None
     file: str = ""

@@ -18,7 +18,7 @@ import re
 from ert.errors import ConfigError
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
-from ert.spec_sheet import Identity, Sheet, SheetNumber, Source
+from ert.spec_sheet import NO_DATE, Identity, Sheet, SheetNumber, Source
 from ert.spec_units import Amount, amount, parse_amount
 from ert.strict_table import StrictTable
 
@@ -44,8 +44,10 @@ def parse_short_sheet(table: StrictTable) -> Sheet:
         raise ConfigError("\n".join(problems))
     clock = amounts.pop("clock", None)
     is_sparse = _is_sparse(table, has_tensor=any(what.endswith(" tensor") for what in amounts))
+    if not {"device", "name"} & set(table.values):
+        raise table.refuse("device", "is missing: what the product is called.")
     name = table.string("device" if "device" in table.values else "name")
-    source = Source(table.optional_string("source") or "given by hand", table.file, "not stated")
+    source = Source(table.optional_string("source") or "given by hand", table.file, NO_DATE)
     numbers = tuple(_number(what, found, source, clock, is_sparse) for what, found in amounts.items())
     if not numbers:
         raise table.refuse("dram", f"the sheet holds no number. {__doc__}")

@@ -56,6 +56,8 @@ def parse_amount(text: str) -> Amount:
     found = _VALUE.fullmatch(text)
     if not found:
         raise ConfigError(f"{text!r} is not a number with a unit. Examples: {EXAMPLES}.")
+    if found["unit"].startswith(","):
+        raise ConfigError(f"{text!r}: a comma separates thousands only, as in 2,000 GB/s; a fraction takes a point.")
     if not found["unit"]:
         raise ConfigError(f"{text!r} has no unit. Examples: {EXAMPLES}.")
     return amount(float(found["number"].replace(",", "")), found["unit"])

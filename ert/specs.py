@@ -27,7 +27,7 @@ KINDS = ("cuda", "rocm", "cpu")
 SCOPES = ("gpu", "die", "board", "node", "socket")
 _SECTIONS: dict[str, Quantity] = {"compute": "rate", "bandwidth": "bandwidth", "capacity": "capacity"}
 _TOP_REQUIRED = {"name", "product", "vendor", "kind", "scope", "match", "sources"}
-_TOP_KEYS = _TOP_REQUIRED | {"note", "mig_slices", *_SECTIONS}
+_TOP_KEYS = _TOP_REQUIRED | {"note", "announced", "mig_slices", *_SECTIONS}
 _MATCH_KEYS = {"names", "pattern", "compute_capability", "sm_count", "memory_bus_bits"}
 _NUMBER_KEYS = {"value", "source", "scope", "devices", "note", "unconfirmed"}
 _SOURCE_KEYS = {"title", "where", "date"}
@@ -55,10 +55,11 @@ def find_sheet(name_or_file: str) -> Sheet:
     sheets = {name.casefold(): sheet for name, sheet in shipped_sheets().items()}
     if sheet := sheets.get(name_or_file.casefold()):
         return sheet
-    if Path(name_or_file).suffix in {".toml", ".json"} or Path(name_or_file).exists():
+    if name_or_file and (Path(name_or_file).suffix in {".toml", ".json"} or Path(name_or_file).exists()):
         return read_sheet(name_or_file)
-    near = get_close_matches(name_or_file.casefold(), sheets, n=3, cutoff=0.4)
-    hint = f" Near: {', '.join(sheets[name].name for name in near)}." if near else ""
+    wanted = name_or_file.casefold()
+    near = [name for name in sheets if name.startswith(wanted)] or get_close_matches(wanted, sheets, n=3, cutoff=0.4)
+    hint = f" Near: {', '.join(sheets[name].name for name in near)}." if near and wanted else ""
     raise ConfigError(f"no spec sheet is called '{name_or_file}', and it is no file.{hint} `ert specs` lists all {len(sheets)}.")
 
 
@@ -84,6 +85,7 @@ def parse_sheet(text: str, file: str) -> Sheet:
         kind=table.choice("kind", KINDS),
         identity=_identity(table.table("match")),
         numbers=numbers,
+        announced=table.whole("announced") if "announced" in table.values else None,
         mig_slices=table.whole("mig_slices") if "mig_slices" in table.values else None,
         note=table.optional_string("note"),
         file=table.file,

@@ -25,7 +25,7 @@ def sheets_list(sheets: Sequence[Sheet]) -> RenderableType:
         dram = sheet.number("DRAM bandwidth")
         source = sheet.numbers[0].source
         rate = with_prefix(dram.dense_value, "B/s") if dram else "-"
-        cells = (sheet.name, sheet.product, rate, _count(sheet), source.checked or "-", f"{source.title}, {source.date}")
+        cells = (sheet.name, sheet.product, rate, _count(sheet), source.checked or "-", source.cited)
         table.add_row(*map(Text, cells))
     return table
 
@@ -52,7 +52,7 @@ def sheet_report(sheet: Sheet) -> RenderableType:
 
 def _source_lines(i: int, source: Source) -> list[str]:
     """The document, and the public text its numbers were compared with."""
-    lines = [f"[{i}] {source.title}, {source.date}", f"    {source.where}"]
+    lines = [f"[{i}] {source.cited}", f"    {source.where}"]
     if source.checked:
         lines += [f"    checked {source.checked} against", *(f"      {text}" for text in source.seen)]
     return lines
@@ -73,20 +73,45 @@ def _conditions(number: SheetNumber) -> str:
     return ", ".join(filter(None, (*said, number.note, unconfirmed)))
 
 
-def ridges_table(ridges: Sequence[Ridges]) -> RenderableType:
-    """One line per product, one column per precision and path that any of them has."""
+def ridges_table(ridges: Sequence[Ridges], width: int) -> RenderableType:
+    """One line per product, one column per precision and path that any of them has; in several tables where one is too wide."""
     keys = sorted({key for found in ridges for key in found.points}, key=lambda key: (list(PRECISIONS).index(key[0]), key[1] != "vector"))
-    table = _table("product", "from", "DRAM", *(precision_name(*key) for key in keys))
+    per_table = max(1, (width - _fixed_width(ridges)) // _RIDGE_WIDTH)
+    parts: list[RenderableType] = [Text("Ridge points against DRAM, FLOP/byte (integer precisions: op/byte); dense rates", style="bold")]
+    for start in range(0, len(keys), per_table):
+        parts += [Text(), _some_ridges(ridges, keys[start : start + per_table])]
+    return Group(*parts)
+
+
+# Between two columns: the padding and the frame's divider, both blank.
+_GAP = 2
+# A ridge point or half of a column's title.
+_RIDGE_WIDTH = len("tensor") + _GAP
+
+
+def _fixed_width(ridges: Sequence[Ridges]) -> int:
+    """Characters that product, year, origin and bandwidth take in every table."""
+    columns = zip(*(_fixed_cells(found) for found in ridges), strict=True)
+    return sum(max(map(len, column)) + _GAP for column in columns)
+
+
+def _fixed_cells(found: Ridges) -> tuple[str, str, str, str]:
+    return found.name, str(found.year or "-"), found.origin, with_prefix(found.bandwidth_bytes_per_s, "B/s")
+
+
+def _some_ridges(ridges: Sequence[Ridges], keys: Sequence[tuple[str, str]]) -> Table:
+    titles = (precision_name(*key).replace(" ", "\n") for key in keys)
+    table = _table("product", "year", "from", "DRAM", *titles, no_wrap=True)
     for found in ridges:
         values = (f"{found.points[key]:.3g}" if key in found.points else "-" for key in keys)
-        table.add_row(*map(Text, (found.name, found.origin, with_prefix(found.bandwidth_bytes_per_s, "B/s"), *values)))
-    return Group(Text("Ridge points against DRAM, FLOP/byte (integer precisions: op/byte); dense rates", style="bold"), Text(), table)
+        table.add_row(*map(Text, (*_fixed_cells(found), *values)))
+    return table
 
 
-def _table(*columns: str) -> Table:
+def _table(*columns: str, no_wrap: bool = False) -> Table:
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
     for i, column in enumerate(columns):
-        table.add_column(column, no_wrap=i == 0, overflow="fold")
+        table.add_column(column, no_wrap=no_wrap or i == 0, overflow="fold")
     return table
 
 
@@ -115,6 +140,7 @@ def ridges_document(ridges: Sequence[Ridges]) -> dict[str, Json]:
         {
             "name": found.name,
             "origin": found.origin,
+            "announced": found.year,
             "bandwidth_bytes_per_s": found.bandwidth_bytes_per_s,
             "ridges": [{"precision": p, "path": path, "flop_per_byte": value} for (p, path), value in found.points.items()],
         }

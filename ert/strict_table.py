@@ -149,10 +149,16 @@ class StrictTable:
         return found[:count]
 
 
+def _quoted(text: str, complaint: str) -> str:
+    """The line a complaint of tomllib is about: it says where, but not which key."""
+    where = re.search(r"\(at line (\d+)", complaint)
+    return f": {text.splitlines()[int(where[1]) - 1].strip()}" if where else ""
+
+
 def parse_toml_table(text: str, file: str) -> StrictTable:
     """A whole TOML file. Raises ConfigError with the line where it is no TOML or holds a key twice."""
     try:
         values = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise ConfigError(f"{file}: not valid TOML: {error}.") from error
+        raise ConfigError(f"{file}: not valid TOML: {error}{_quoted(text, str(error))}.") from error
     return StrictTable(file, "", values, text, 0, len(text))

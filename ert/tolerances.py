@@ -12,7 +12,7 @@ from ert.strict_table import StrictTable, parse_toml_table
 
 Against = Literal["sheet", "peak"]
 KINDS = ("cuda", "cpu")
-WHATS = ("dram", "cache", "vector", "tensor", "capacity")
+WHATS = ("dram", "cache", "vector", "integer", "tensor", "capacity")
 
 
 @dataclass(frozen=True, slots=True)

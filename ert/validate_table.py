@@ -7,6 +7,7 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ert.spec_units import parse_amount
 from ert.units import capacity, with_prefix
 from ert.validation import Row, Validation
 
@@ -41,7 +42,7 @@ def validation_columns(validation: Validation) -> dict[str, list[str]]:
     """Name of a column -> its cells, for whatever draws them."""
     return {
         "what": [row.what for row in validation.rows],
-        "sheet": [row.sheet or "-" if row.unit == "byte" else _amount(row.spec, row) for row in validation.rows],
+        "sheet": [_promised(row) for row in validation.rows],
         "peak": [_amount(row.theoretical, row) for row in validation.rows],
         "measured": [_amount(row.measured, row) for row in validation.rows],
         "of sheet": [_percent(row.ratio) for row in validation.rows],
@@ -61,6 +62,13 @@ def _table(validation: Validation, *, is_roomy: bool) -> Table:
         *plain, verdict = cells
         table.add_row(*map(Text, plain), Text(verdict, style=_STYLES[row.verdict]))
     return table
+
+
+def _promised(row: Row) -> str:
+    """Per device and dense; a capacity as printed, unless it was read as binary or scaled to a slice."""
+    if row.unit == "byte" and row.sheet and parse_amount(row.sheet).value == row.spec:
+        return row.sheet
+    return _amount(row.spec, row)
 
 
 def _amount(value: float | None, row: Row) -> str:

@@ -18,8 +18,8 @@ DATA = Path(__file__).parent / "data" / "specs"
 ERT = str(Path(sys.executable).with_name("ert"))
 
 
-def ert(*arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "200"}
+def ert(*arguments: str, columns: int = 200) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "COLUMNS": str(columns)}
     return subprocess.run([ERT, "specs", *arguments], capture_output=True, text=True, check=False, env=environment)
 
 
@@ -80,6 +80,25 @@ def test_the_ridge_table_has_a_line_per_product_that_has_one() -> None:
     named = ert("--ridge", "EPYC 9004", "T4")
     assert "EPYC 9004: no ridge point" in named.stderr
     assert "T4" in named.stdout
+
+
+def test_products_stand_in_the_order_they_came_out_and_named_ones_as_named() -> None:
+    lines = ert("--ridge").stdout.splitlines()
+    years = [int(line.split("  sheet ")[0].split()[-1]) for line in lines if "  sheet " in line]
+    assert years == sorted(years)
+    assert years[0] == 2017
+    named = ert("--ridge", "B200", "T4").stdout
+    assert named.index("B200") < named.index("T4")
+
+
+def test_a_narrow_terminal_gets_several_tables_and_no_broken_number() -> None:
+    names = ("A100-SXM4-80GB", "H100-SXM5-80GB")
+    narrow, wide = ert("--ridge", *names, columns=60).stdout, ert("--ridge", *names).stdout
+    assert max(map(len, narrow.splitlines())) <= 60
+    assert narrow.count("A100-SXM4-80GB") > wide.count("A100-SXM4-80GB") == 1
+    assert sorted(w for w in narrow.split() if "." in w and w.replace(".", "").isdigit() and w not in ("2.039", "3.35")) == sorted(
+        w for w in wide.split() if "." in w and w.replace(".", "").isdigit() and w not in ("2.039", "3.35")
+    )
 
 
 @pytest.mark.parametrize("name", ["H100", "no-such.toml"])

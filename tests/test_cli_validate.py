@@ -63,6 +63,13 @@ def test_a_device_below_its_sheet_exits_3(slow: str) -> None:
     assert "verdict: below" in done.stdout
 
 
+def test_a_capacity_is_shown_as_it_was_held_against_the_device(tmp_path: Path) -> None:
+    ceilings = make_ceilings({"DRAM": 0.95e12}, {}, name="NVIDIA A100-SXM4-80GB MIG 3g.40gb")
+    save(replace(ceilings, device={**ceilings.device, "memory_bytes": 40 * 2**30}), tmp_path / "mig.json")
+    line = next(line for line in ert("validate", str(tmp_path / "mig.json")).stdout.splitlines() if "DRAM capacity" in line)
+    assert line.split() == ["DRAM", "capacity", "40", "GiB", "-", "40", "GiB", "100.0", "%", "-", "pass"]
+
+
 def test_json_on_stdout_is_the_document_alone_and_fits_its_schema(slow: str) -> None:
     done = ert("validate", slow, "--json", "-")
     assert done.returncode == 3

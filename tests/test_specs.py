@@ -44,6 +44,12 @@ def test_every_shipped_number_was_checked_or_says_that_it_is_unconfirmed(sheet: 
         assert found.unconfirmed or (found.source.checked and found.source.seen), found.what
 
 
+@pytest.mark.parametrize("sheet", shipped_sheets().values(), ids=lambda sheet: sheet.name)
+def test_every_shipped_product_has_the_year_it_was_announced_in(sheet: Sheet) -> None:
+    assert sheet.announced is not None
+    assert 2017 <= sheet.announced <= 2026
+
+
 # What a chip can do in one clock cycle, times the printed clock, is the printed rate, but for rounding.
 # The L40's sheet prints half of the tensor rates of the L40S, the same chip; its note says so.
 HALVED = {("L40", "tensor")}
@@ -325,7 +331,8 @@ def test_the_full_form_reads_scope_sparsity_and_clock() -> None:
         ('seen = ["https://example.com/sheet"]', "seen = []", 37, ["sources", "sheet", "seen", "list"]),
         ('checked = "2026-11-30"', 'checked = "yesterday"', 36, ["sources", "sheet", "checked", "2026-11-30", "yesterday"]),
         ('name = "Example-80GB"', "", 1, ["name", "missing"]),
-        ('vendor = "Example"', 'vendor = "Example"\nvendor = "Twice"', 4, ["not valid TOML"]),
+        ('vendor = "Example"', 'vendor = "Example"\nvendor = "Twice"', 4, ["not valid TOML", 'vendor = "Twice"']),
+        ('vendor = "Example"', 'vendor = "Example"\nannounced = 20.5', 4, ["announced", "whole number"]),
     ],
 )
 def test_a_sloppy_sheet_is_refused_with_file_line_and_field(old: str, new: str, line: int, words: list[str]) -> None:
@@ -378,10 +385,12 @@ def test_every_wrong_field_of_a_short_sheet_is_named_at_once() -> None:
     ("text", "words"),
     [
         ('device = "X"', ["no number"]),
-        ('dram = "1 TB/s"', ["name", "must be a text"]),
+        ('dram = "1 TB/s"', ["device", "is missing"]),
+        ("", ["line 1", "device", "is missing"]),
         ('device = "X"\ndram = "1 TB/s"\ndramm = "1 TB/s"', ["dramm", "unknown"]),
         ('device = "X"\nfp32_TFLOPS = "n/a"', ["fp32_TFLOPS", "plain number"]),
         ('device = "X"\nfp32 = "1 TB/s"', ["fp32", "bandwidth", "rate"]),
+        ('device = "X"\nfp32 = "1,5 TFLOP/s"', ["fp32", "a comma separates thousands only"]),
         ('device = "X"\ndram = 5', ["dram", "no unit"]),
         ('device = "X"\ndram_GBps = "5"', ["dram_GBps", "plain number"]),
         ('device = "X"\ndram_GBps = -5', ["dram_GBps", "above 0"]),
@@ -403,6 +412,10 @@ def test_a_sheet_is_found_by_name_in_any_case_or_as_a_file() -> None:
     assert find_sheet(str(DATA / "own.toml")).name == "My accelerator"
     with pytest.raises(ConfigError, match=r"Near: .*H100-SXM5-80GB"):
         find_sheet("H100-SXM-80GB")
+    with pytest.raises(ConfigError, match=r"'H200', and it is no file\. Near: H200-NVL-141GB, H200-SXM-141GB\."):
+        find_sheet("H200")
+    with pytest.raises(ConfigError, match="no spec sheet is called ''"):
+        find_sheet("")
 
 
 def test_json_that_is_no_object_is_no_sheet() -> None:

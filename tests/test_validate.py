@@ -201,6 +201,15 @@ def test_a_mig_slice_is_held_to_its_share() -> None:
     assert "scaled by 0.5 for MIG 3g.40gb" in row(validation, "DRAM bandwidth").note
 
 
+def test_what_fits_the_sheet_but_is_beyond_physics_is_no_pass() -> None:
+    # 66.4 of 67 TFLOP/s, at a clock where 132 SMs x 256 x 1.2 GHz = 40.6 TFLOP/s are possible.
+    ceilings = measured(peaks={("fp32", "vector"): 66.4 * T}, clock_hz=1.2e9, compute_capability="9.0", sm_count=132)
+    found = row(checked(validate(ceilings, Match(shipped_sheets()["H200-SXM-141GB"], "given"), shipped_tolerances())), "fp32 vector")
+    assert found.theoretical == pytest.approx(40.5504 * T)
+    assert found.verdict == "above"
+    assert "beyond the physical limit" in found.note
+
+
 def socket(threads: int, *, is_virtual: bool = False) -> Row:
     ceilings = measured(
         {"DRAM": 400e9}, threads=threads, kind="cpu", name="AMD EPYC 9654 96-Core Processor", environment={"virtual_machine": is_virtual}
@@ -249,6 +258,7 @@ def test_without_a_sheet_the_theoretical_peak_is_the_judge() -> None:
     assert row(validation, "fp32 vector").theoretical == pytest.approx(19491.84e9, rel=1e-9)
     assert row(validation, "fp32 vector").verdict == "pass"
     assert row(validation, "fp64 vector").verdict == "below"
+    assert row(validation, "fp64 vector").note == "below the least, 90% of the theoretical peak"
     assert row(validation, "DRAM bandwidth").theoretical == pytest.approx(2039.04e9)
     assert row(validation, "L1 bandwidth").theoretical == pytest.approx(128 * 108 * 1.41e9)
     assert validation.verdict == "below"
@@ -306,6 +316,16 @@ def test_rates_on_integers_are_in_operations() -> None:
         validate(measured(peaks={("int8", "tensor"): 500 * T}), Match(shipped_sheets()["A100-SXM4-80GB"], "given"), shipped_tolerances())
     )
     assert row(validation, "int8 tensor").unit == "op/s"
+
+
+def test_integers_on_a_cpu_are_judged_by_a_tolerance_of_their_own() -> None:
+    # What two threads of a Zen 3 guest reached of 32 operations per cycle and core: 164.9 of 207.4 G per second.
+    ceilings = measured(peaks={("int32", "vector"): 0.1649 * T, ("fp32", "vector"): 0.1649 * T}, kind="cpu")
+    ceilings = replace(ceilings, compute_ceilings=tuple(replace(c, limit=0.2074 * T) for c in ceilings.compute_ceilings))
+    validation = checked(validate(ceilings, NOBODY, shipped_tolerances()))
+    assert row(validation, "int32 vector").theoretical_ratio == pytest.approx(0.795, abs=1e-3)
+    assert row(validation, "int32 vector").verdict == "pass"
+    assert row(validation, "fp32 vector").verdict == "below"
 
 
 def test_every_shipped_tolerance_has_a_reason() -> None:

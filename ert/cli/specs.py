@@ -21,11 +21,12 @@ from ert.specs_table import ridges_document, ridges_table, sheet_report, sheets_
 def specs(names: tuple[str, ...], with_ridges: bool, json_path: str | None) -> None:
     """List the spec sheets, or show every number of the sheets NAME with its source.
 
-    A NAME may be a sheet file of your own. With --ridge: FLOP/byte where DRAM bandwidth and each rate meet.
+    A NAME may be a sheet file of your own. With --ridge: FLOP/byte where DRAM bandwidth and each rate meet,
+    oldest product first.
     """
     if with_ridges:
         ridges = _ridges(names)
-        document, report = ridges_document(ridges), [ridges_table(ridges)]
+        document, report = ridges_document(ridges), [ridges_table(ridges, stdout_console().width)]
     else:
         sheets = [find_sheet(name) for name in names] or list(shipped_sheets().values())
         document, report = sheets_document(sheets), [sheet_report(s) for s in sheets] if names else [sheets_list(sheets)]
@@ -38,13 +39,18 @@ def specs(names: tuple[str, ...], with_ridges: bool, json_path: str | None) -> N
 def _ridges(names: tuple[str, ...]) -> list[Ridges]:
     """Of the sheets and ceilings files named, else of every sheet; one without rates or bandwidth has none and says so."""
     found = []
-    for name in names or tuple(shipped_sheets()):
+    for name in names or _by_year():
         ridges = _of_one(name)
         if ridges:
             found.append(ridges)
         elif names:
             click.echo(f"{name}: no ridge point: it has no DRAM bandwidth, or no compute rate.", err=True)
     return found
+
+
+def _by_year() -> list[str]:
+    """The shipped sheets in the order their products came out, which is what a reader of ridge points wants to see."""
+    return [sheet.name for sheet in sorted(shipped_sheets().values(), key=lambda sheet: (sheet.announced or 0, sheet.name))]
 
 
 def _of_one(name: str) -> Ridges | None:

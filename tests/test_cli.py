@@ -99,10 +99,11 @@ def test_a_fault_of_the_program_itself_is_not_hidden():
         execute(outcome(ZeroDivisionError()), [])
 
 
-def test_a_reader_that_leaves_early_is_no_error():
-    done = subprocess.run(f"'{PROGRAM}' show '{CPU}' | head -1", shell=True, capture_output=True, text=True, check=False)
-    assert done.returncode == 0
-    assert done.stderr == ""
+@pytest.mark.parametrize("option", ["", "--plot"])
+def test_a_reader_that_leaves_early_is_no_error(option):
+    command = f"'{PROGRAM}' show '{CPU}' {option} | head -1"
+    done = subprocess.run(["bash", "-o", "pipefail", "-c", command], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 # --- no driver, no PyCUDA, no NVML, no nvcc -------------------------------------------------------------------------------------------

@@ -35,9 +35,16 @@ def write_text(text: str, path: str) -> None:
         write_text_atomic(path, text)
 
 
+class _DataConsole(Console):
+    """rich ends the program with status 1 when the reader of stdout leaves; ``ert.cli.execute`` knows better."""
+
+    def on_broken_pipe(self) -> None:
+        raise BrokenPipeError
+
+
 def stdout_console() -> Console:
     """A console for data: colour and the terminal's width only on a terminal; letters it cannot show as escapes."""
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="backslashreplace")  # kernel names come from files and may hold anything
     width = None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH
-    return Console(width=width, highlight=False, markup=False)
+    return _DataConsole(width=width, highlight=False, markup=False)

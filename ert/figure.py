@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Literal
 
@@ -17,7 +17,8 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from ert.ceilings import Ceilings
 from ert.chart import Chart, chart_of
 from ert.figure_labels import LINE_GAP, Canvas, flat_text, text_size
-from ert.figure_points import draw_kernels, label_kernels
+from ert.figure_names import key_rows, label_kernels, named_kernels, number_kernels, write_key
+from ert.figure_points import draw_kernels
 from ert.figure_style import (
     FAINT,
     INK,
@@ -32,7 +33,7 @@ from ert.figure_style import (
     level_look,
     precision_colour,
 )
-from ert.plot_points import PlotKernels
+from ert.plot_points import PlotKernel, PlotKernels
 from ert.provenance import provenance
 
 if TYPE_CHECKING:
@@ -77,26 +78,35 @@ def draw_roofline(ceilings: Ceilings, *, rounded: bool = False, kernels: PlotKer
     Raises AnalysisError if there is nothing to draw, or no corner where one was asked for.
     """
     chart = chart_of(ceilings, rounded=rounded, series=kernels.series if kernels else None)
+    named = named_kernels(kernels) if kernels else []
     with own_settings():
-        figure = Figure(dpi=LAYOUT_DPI)
-        FigureCanvasAgg(figure)
-        axes = figure.add_axes((0, 0, 1, 1))
-        scale_axes(axes, chart)
-        legend = _legend(figure, chart, _MEASURED if kernels is None else _KERNELS)
-        captions = kernels.captions if kernels else ()
-        _arrange(figure, axes, chart, legend, len(captions))
-        draw_lines(axes, chart)
-        draw_points(axes, chart) if kernels is None else draw_kernels(axes, kernels)
-        draw_ridges(axes, chart)
-        _title(figure, axes, ceilings)
-        canvas = Canvas(figure, axes, chart)
-        canvas.label_flats(_LEADER, float(legend.get_window_extent().y1) if legend else None)
-        canvas.label_slopes()
-        if kernels:
-            label_kernels(figure, canvas, kernels)
-            _write_captions(figure, axes, captions)
+        figure, canvas = _drawn(ceilings, chart, kernels)
+        if not label_kernels(figure, canvas, named):
+            figure, canvas = _drawn(ceilings, chart, kernels, key=named)
+            number_kernels(figure, canvas, named)
         canvas.label_ridges()
     return figure
+
+
+def _drawn(ceilings: Ceilings, chart: Chart, kernels: PlotKernels | None, key: Sequence[PlotKernel] = ()) -> tuple[Figure, Canvas]:
+    """Everything but the names of kernels and the numbers of ridges; ``key`` are the kernels that get a line below the axis."""
+    figure = Figure(dpi=LAYOUT_DPI)
+    FigureCanvasAgg(figure)
+    axes = figure.add_axes((0, 0, 1, 1))
+    scale_axes(axes, chart)
+    legend = _legend(figure, chart, _MEASURED if kernels is None else _KERNELS)
+    captions = kernels.captions if kernels else ()
+    _arrange(figure, axes, chart, legend, len(captions) + key_rows(key))
+    draw_lines(axes, chart)
+    draw_points(axes, chart) if kernels is None else draw_kernels(axes, kernels)
+    draw_ridges(axes, chart)
+    _title(figure, axes, ceilings)
+    _write_captions(figure, axes, captions)
+    write_key(figure, axes, key, _EDGE + (len(captions) + key_rows(key) - 1) * LINE_GAP)
+    canvas = Canvas(figure, axes, chart)
+    canvas.label_flats(_LEADER, float(legend.get_window_extent().y1) if legend else None)
+    canvas.label_slopes()
+    return figure, canvas
 
 
 def scale_axes(axes: Axes, chart: Chart) -> None:
@@ -154,9 +164,9 @@ def _key(label: str, marker: str, colour: str, fill: FillStyle) -> Line2D:
     return Line2D([], [], ls="", marker=marker, color=colour, fillstyle=fill, markerfacecoloralt="white", ms=size, mew=0.9, label=label)
 
 
-def _arrange(figure: Figure, axes: Axes, chart: Chart, legend: Legend | None, captions: int) -> None:
-    """Leave the margins that tick labels, labels of flat lines, legend and captions need; the figure grows with their number."""
-    bottom = _BOTTOM + captions * LINE_GAP
+def _arrange(figure: Figure, axes: Axes, chart: Chart, legend: Legend | None, lines: int) -> None:
+    """Leave the margins that tick labels, labels of flat lines, legend and the lines below need; the figure grows with them."""
+    bottom = _BOTTOM + lines * LINE_GAP
     widths = [text_size(figure, flat_text(flat), LABEL_SIZE)[0] for flat in chart.flats]
     legend_height = 0.0
     if legend:

@@ -12,9 +12,11 @@ from ert.compare import Comparison
 from ert.judge import Judgement
 from ert.levels import FAST_TO_SLOW
 from ert.points.model import UNKNOWN, split_work
+from ert.short_names import short_name
 
 # More names than this nobody can find their way through; the table lists the others.
 MOST_LABELS = 12
+_LONGEST_LABEL = 32
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +109,8 @@ def _rank(level: str) -> int:
 
 
 def _label(k: Judgement) -> str:
-    name = k.point.name if k.point.label is None else f"{k.point.name} [{k.point.label}]"
-    plain = "".join(c if c.isprintable() else " " for c in name)
-    return plain if len(plain) <= 32 else f"{plain[:20]}...{plain[-9:]}"
+    version = f" [{short_name(k.point.label, _LONGEST_LABEL // 2)}]" if k.point.label else ""
+    return short_name(k.point.name, _LONGEST_LABEL - len(version)) + version
 
 
 def _precision(k: Judgement) -> str:

@@ -43,7 +43,6 @@ STACKED = make_ceilings(
 )
 # A label of the lower slope fits between it and the next one, but stands nearer to that: above the lower line, then below the upper one.
 NARROW = [
-    make_ceilings({"L2": 24e9, "L3": 4e9, "DRAM": 2e9}, {}),
     make_ceilings({"L2": 1.795e9, "L3": 1.08e9, "DRAM": 1e9}, {}),
     make_ceilings({"L2": 8.009e12, "L3": 4.819e12, "DRAM": 4.462e12}, {}),
     make_ceilings({"shared": 6.019e15, "L1": 2.435e15, "L2": 2.075e14, "L3": 1.338e13, "DRAM": 1e12}, {}),

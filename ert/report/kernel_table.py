@@ -9,8 +9,9 @@ from ert.compare import Comparison
 from ert.jsontypes import Json
 from ert.judge import Judgement, Roofs
 from ert.judge_advice import advice
-from ert.report.kernels import bound_of, hover_parts, launches, short_name
+from ert.report.kernels import bound_of, hover_parts, launches
 from ert.report.markup import Html, tag
+from ert.short_names import short_name
 from ert.units import with_prefix
 
 _SLOW_TO_FAST = ("DRAM", "L3", "L2", "L1", "shared")

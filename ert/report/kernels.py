@@ -13,11 +13,11 @@ from ert.points.model import UNKNOWN, split_work
 from ert.report.figures import Tags, Trace, markers
 from ert.report.looks import level_symbol, precision_colours
 from ert.report.markup import hover
+from ert.short_names import short_name
 from ert.units import with_prefix
 
 # Pixels across: the marker of a kernel that takes no time at all, and of one that takes all of it.
 _SMALLEST, _LARGEST = 8.0, 30.0
-_LONGEST_NAME = 90
 
 
 def kernel_series(comparison: Comparison) -> tuple[Series, ...]:
@@ -56,12 +56,6 @@ def work_of(k: Judgement) -> str:
         return k.bound.precision
     work = {key: amount for key, amount in (k.point.flops or {}).items() if amount}
     return max(work, key=lambda key: work[key], default=UNKNOWN)
-
-
-def short_name(name: str, longest: int = _LONGEST_NAME) -> str:
-    """Without control characters; a long one keeps its beginning and its end."""
-    plain = "".join(c if c.isprintable() else " " for c in name)
-    return plain if len(plain) <= longest else f"{plain[: longest * 2 // 3]}...{plain[-longest // 4 :]}"
 
 
 def launches(k: Judgement) -> str:

@@ -17,9 +17,9 @@ from ert.report.figures import Figure
 from ert.report.flop_sweep import sweep_keys
 from ert.report.generations import Generation, common_keys, common_levels
 from ert.report.kernel_table import kernels_html
-from ert.report.kernels import short_name
 from ert.report.markup import EMPTY, Html, joined, tag
 from ert.report.tables import ceilings_html, generations_html, limit_sources, validation_html
+from ert.short_names import short_name
 from ert.validate_table import validation_notes
 
 # With more flat lines than this, those that are no roof are off at first.

@@ -217,7 +217,7 @@ def zero_rows(device: CudaDevice, measured: dict[str, float]) -> Iterator[Row]:
         for precision in kernel.precisions:
             if device.unsupported_reason(kernel, precision) or f"{precision} tensor" not in measured:
                 continue
-            prepared = device.prepare(Task(kernel, precision), zeros=True)
+            prepared = device.prepare(Task(kernel, precision, operands="zeros"))
             repeats = max(1, int(0.02 * measured[f"{precision} tensor"] / prepared.flops_per_repeat))
             rate = prepared.flops_per_repeat * repeats / min(s.time_s for s in prepared.sample(repeats, 5))
             yield Row(

@@ -16,9 +16,9 @@ load_32 = "ERT_HOPS"
 */
 #include "common.cuh"
 
-// Every line of the array holds the offset of the next one.
+// Every line of the array holds the offset of the next one; b is no array but the offset of the first one.
 ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
-    u32 at = 0;
+    u32 at = (u32)(u64)b;
 #pragma unroll 1
     for (u64 left = repeats * trips; left > 0; left--) {
 #pragma unroll

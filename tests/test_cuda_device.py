@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from support.fake_nvml import FakeNvml
 
 from ert.devices.base import CeilingKey
+from ert.devices.cuda_chase import Cycle
 from ert.devices.cuda_facts import GpuFacts, levels_of, limit_of, memory_budget_bytes
-from ert.devices.cuda_kernel import CudaVariant, cycle_of_lines, lay_out
+from ert.devices.cuda_kernel import CudaVariant, lay_out
 from ert.devices.cuda_monitor import THROTTLING, Monitor, Reading, reason_names
 from ert.errors import UnsupportedError
 from ert.kernels import load_kernels
@@ -88,13 +89,23 @@ def test_shared_memory_is_walked_in_whole_rotations():
 
 
 def test_a_chase_visits_every_line_once_before_it_comes_home():
-    words = cycle_of_lines(64 * 128, np.random.default_rng(3)).view(np.uint32)
+    words = Cycle(64 * 128, np.random.default_rng(3)).lines().view(np.uint32)
     at, seen = 0, []
     for _ in range(64):
         seen.append(at)
         at = int(words[at // 4])
     assert at == 0
     assert sorted(seen) == list(range(0, 64 * 128, 128))
+
+
+def test_a_walk_goes_on_where_the_one_before_ended():
+    cycle = Cycle(64 * 128, np.random.default_rng(3))
+    words = cycle.lines().view(np.uint32)
+    at = 0
+    for hops in (3, 1, 64, 200):
+        assert cycle.walk(hops) == at
+        for _ in range(hops):
+            at = int(words[at // 4])
 
 
 # ---- memory and limits

@@ -228,6 +228,21 @@ def test_a_throttling_spell_is_flagged_and_left_out(tmp_path):
     assert fma["value"] == pytest.approx(A100_LIKE.ceilings["fp32"], rel=0.01)
 
 
+def test_nvml_is_asked_beside_every_sample_not_once_for_all_of_a_visit(tmp_path):
+    found = sweep([A100_LIKE], tmp_path, *FEW, faults=",".join(f"throttle@{k}" for k in range(1, 2000, 3)))
+    clock = A100_LIKE.says["clock"] * 1e3
+    mixed = [p for p in found["points"] if p["throttled"] and 0 < sum(map(bool, p["throttled"])) < len(p["throttled"])]
+    assert mixed
+    for point in mixed:
+        for clock_hz, words in zip(point["clock_hz"], point["throttled"], strict=True):
+            assert (clock_hz, words) in [(clock, []), (pytest.approx(0.6 * clock), ["SwPowerCap"])]
+    # What is flagged is what was slow: 60 % of the clock are 60 % of the rate, where the SMs alone decide.
+    (point, *_) = [p for p in mixed if p["measures"] == "compute"]
+    slow_s = {time_s for time_s, words in zip(point["samples_s"], point["throttled"], strict=True) if words}
+    quick_s = {time_s for time_s, words in zip(point["samples_s"], point["throttled"], strict=True) if not words}
+    assert min(slow_s) == pytest.approx(max(quick_s) / 0.6, rel=0.01)
+
+
 def test_a_device_that_always_throttles_keeps_its_ceilings_with_a_flag(tmp_path):
     found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle")
     fma = next(c for c in found["ceilings"]["compute"] if c["op"] == "fma")

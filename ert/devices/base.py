@@ -8,12 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import Literal, Protocol
 
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.kernels import DeviceKind, Kernel
 from ert.limits import Limit, NoLimit
+
+# Zeros draw less power than any real data: they make a diagnostic beside a ceiling, never a ceiling.
+Operands = Literal["random", "zeros"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +38,7 @@ class Task:
     level              the level the working set aims at; None for a point of a working-set curve or in registers
     working_set_bytes  over all arrays and the whole device; None for kernels in registers
     parameters         values of the -D parameters the kernel's facts header names
+    operands           what kernels in registers work on
     """
 
     kernel: Kernel
@@ -42,6 +46,7 @@ class Task:
     level: str | None = None
     working_set_bytes: int | None = None
     parameters: Mapping[str, int] = field(default_factory=dict)
+    operands: Operands = "random"
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,21 +8,18 @@ import statistics
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from itertools import pairwise
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ert.cuda_operands import operand_table
 from ert.devices import Listed, Options
-from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
+from ert.devices.base import CeilingKey, LevelFacts, Operands, Sample, Task
 from ert.devices.cuda_driver import current_context, in_words, load_driver, pop_contexts_above, reset_primary_context
 from ert.devices.cuda_facts import GpuFacts, levels_of, limit_of, memory_budget_bytes, read_facts
-from ert.devices.cuda_kernel import CudaVariant, Grid, LoadedKernel, cycle_of_lines, lay_out, verify
+from ert.devices.cuda_kernel import CudaVariant, LoadedKernel, lay_out, verify
 from ert.devices.cuda_memory import CudaMemory
 from ert.devices.cuda_monitor import Monitor, Reading
+from ert.devices.cuda_prepared import PreparedCuda
 from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.findings import Finding
 from ert.hostcc import cache_folder
@@ -33,10 +30,6 @@ from ert.nvcompile import choose_target, compile_kernel, entry_name, find_compil
 from ert.sass_check import vector_bytes
 
 _OVERHEAD_LAUNCHES = 50
-_POISON = 0xFF
-# As much of the results as is looked at after each sample.
-_RECEIPT_BYTES = 1024
-_WRITING_OPS = ("write", "copy", "triad", "update", "mixed")
 
 
 class CudaDevice:
@@ -217,8 +210,7 @@ class CudaDevice:
         except KernelError as error:
             return error
 
-    def prepare(self, task: Task, *, zeros: bool = False) -> PreparedCuda:
-        """``zeros``: operands that draw less power than any real data, for the diagnostic figure beside the honest one."""
+    def prepare(self, task: Task) -> PreparedCuda:
         self._mend()
         if reason := self.unsupported_reason(task.kernel, task.precision):
             raise UnsupportedError(reason)
@@ -227,7 +219,7 @@ class CudaDevice:
         if variant.threads * variant.blocks_per_sm > self.gpu.threads_per_sm:
             raise UnsupportedError(f"{variant.label}: more threads than the {self.gpu.threads_per_sm} an SM holds")
         try:
-            return PreparedCuda(self, self._load(variant), grid, zeros=zeros)
+            return PreparedCuda(self, self._load(variant), grid, task.operands)
         except self._driver.Error as error:
             self.fail(error)
             raise DeviceError(f"{self.id}: {variant.label}: {error}") from error
@@ -244,10 +236,10 @@ class CudaDevice:
             self._loaded[variant.key] = loaded
         return self._loaded[variant.key]
 
-    def operands(self, variant: CudaVariant, *, zeros: bool = False) -> int:
+    def operands(self, variant: CudaVariant, what: Operands) -> int:
         """The address of a kernel's operands, made once for a kernel and precision."""
-        name = f"{variant.kernel.name}/{variant.precision}/{'zeros' if zeros else 'random'}"
-        return self._memory.put(name, operand_table(variant.kernel, variant.precision, self._seed, zeros=zeros))
+        table = operand_table(variant.kernel, variant.precision, self._seed, zeros=what == "zeros")
+        return self._memory.put(f"{variant.kernel.name}/{variant.precision}/{what}", table)
 
     def launch_overhead_s(self) -> float | None:
         kernel = load_kernels("cuda")["empty"]
@@ -264,103 +256,6 @@ class CudaDevice:
     def close(self) -> None:
         self._leave()
         self._monitor.close()
-
-
-class PreparedCuda:
-    """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
-
-    # Some 500 times what starting a kernel costs, and far above the half microsecond that events resolve.
-    least_time_s = 1e-3
-
-    def __init__(self, device: CudaDevice, loaded: LoadedKernel, grid: Grid, *, zeros: bool = False) -> None:
-        self._device, self._loaded, self._grid = device, loaded, grid
-        variant, facts = loaded.variant, loaded.variant.facts
-        threads = grid.blocks * variant.threads
-        self.working_set_bytes = grid.working_set_bytes
-        self.flops_per_repeat = float(facts.flops * grid.trips * threads)
-        self.bytes_per_repeat = float(facts.bytes * grid.trips * threads)
-        self._operands = device.operands(variant, zeros=zeros)
-        self._results = device.memory.results(max(threads * variant.result_bytes_per_thread, _RECEIPT_BYTES))
-        self._arrays = self._place_arrays()
-
-    def _place_arrays(self) -> list[int]:
-        kernel, size = self._loaded.variant.kernel, self._grid.array_bytes
-        if not size:
-            return []
-        start = self._device.memory.arrays(size * kernel.arrays, self._loaded.variant.precision)
-        if kernel.op == "chase":
-            self._device.driver.memcpy_htod(start, cycle_of_lines(size, np.random.default_rng(1)))
-        return [start + size * index for index in range(kernel.arrays)]
-
-    def warm_up(self) -> None:
-        with self._failing_in_words():
-            self._launch(1)
-            self._device.driver.Context.synchronize()
-
-    def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
-        """All samples are given to the device at once, so that it never idles between them; NVML is asked while they run."""
-        driver = self._device.driver
-        with self._failing_in_words():
-            driver.memset_d8(self._results, _POISON, _RECEIPT_BYTES)
-            events = [driver.Event() for _ in range(count + 1)]
-            events[0].record()
-            for event in events[1:]:
-                self._launch(repeats)
-                event.record()
-            reading = self._device.read_monitor()
-            events[-1].synchronize()
-            times = [1e-3 * after.time_since(before) for before, after in pairwise(events)]
-            receipt = np.empty(_RECEIPT_BYTES, np.uint8)
-            driver.memcpy_dtoh(receipt, self._results)
-        self._check(receipt, repeats)
-        return [_to_sample(time_s, reading) for time_s in times]
-
-    def _launch(self, repeats: int) -> None:
-        self._loaded.launch(self._grid, repeats, self._operands, self._results, self._arrays)
-        if self._loaded.variant.kernel.op in (*_WRITING_OPS, "chase"):
-            self._device.memory.soil()
-
-    def _check(self, receipt: NDArray[np.uint8], repeats: int) -> None:
-        """A launch that did not run leaves no receipt (and takes no time, which would look like the best result ever)."""
-        kernel = self._loaded.variant.kernel
-        if kernel.op == "empty":
-            return
-        is_signed = kernel.op in _WRITING_OPS and kernel.name not in ("write_shared", "copy_shared", "mixed_read")
-        first = int(receipt[:8].view(np.uint64)[0])
-        if (receipt == _POISON).all() or (is_signed and first != repeats):
-            raise MeasurementError(f"{self._device.id}: {self._loaded.variant.label}: the launch did not run to its end.")
-
-    def _failing_in_words(self) -> _Failing:
-        return _Failing(self._device, self._loaded.variant.label)
-
-    def close(self) -> None:
-        """Nothing to give back: memory and code belong to the device."""
-
-
-class _Failing:
-    """Turns a driver error inside ``with`` into a DeviceError, and tells the device of it."""
-
-    def __init__(self, device: CudaDevice, label: str) -> None:
-        self._device, self._label = device, label
-
-    def __enter__(self) -> None:
-        pass
-
-    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        if isinstance(error, self._device.driver.Error):
-            self._device.fail(error)
-            raise DeviceError(f"{self._device.id}: {self._label}: {error}") from error
-
-
-def _to_sample(time_s: float, reading: Reading) -> Sample:
-    return Sample(
-        time_s=time_s,
-        clock_hz=reading.clock_hz,
-        memory_clock_hz=reading.memory_clock_hz,
-        power_w=reading.power_w,
-        temperature_c=reading.temperature_c,
-        throttled=reading.throttled,
-    )
 
 
 def list_devices() -> list[Listed]:

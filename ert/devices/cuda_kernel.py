@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ert.cuda_launch import Launch, find_difference
 from ert.cuda_operands import random_bits
+from ert.devices.cuda_chase import LINE_BYTES, Cycle
 from ert.errors import KernelError, UnsupportedError
 from ert.kernels import Kernel, TripFacts
 from ert.number_formats import bits_dtype
@@ -19,7 +20,6 @@ from ert.references_cuda import expected
 
 # Enough to see every tile, every repeat and the seam between them, little enough for NumPy.
 _VERIFIED_BLOCKS, _VERIFIED_TRIPS, _VERIFIED_REPEATS = 2, 2, 2
-_LINE_BYTES = 128
 # What one thread leaves in ``results``: kernels with chains or tiles in registers leave all of them.
 _RESULT_BYTES = {"wgmma": 512, "tcgen05": 2048}
 _RESULT_BYTES_OTHERWISE = 8
@@ -57,6 +57,11 @@ class CudaVariant:
     @property
     def blocks_per_sm(self) -> int:
         return self.parameters["ERT_BLOCKS_PER_SM"]
+
+    @property
+    def hops(self) -> int:
+        """Dependent loads in one repeat of a chase."""
+        return self.parameters["ERT_HOPS"]
 
     @property
     def tile_bytes(self) -> int:
@@ -97,7 +102,7 @@ def lay_out(variant: CudaVariant, sms: int, working_set_bytes: int | None) -> Gr
     """
     kernel, most = variant.kernel, sms * variant.blocks_per_sm
     if kernel.op == "chase":
-        size = (working_set_bytes or 0) // _LINE_BYTES * _LINE_BYTES
+        size = (working_set_bytes or 0) // LINE_BYTES * LINE_BYTES
         return Grid(1, 1, size, size)
     if "shared" in kernel.levels:
         per_block = variant.threads * 16 * variant.parameters["ERT_UNROLL"] * kernel.arrays
@@ -164,15 +169,7 @@ def verify(driver: ModuleType, loaded: LoadedKernel, operands: NDArray[np.uint8]
 def _verification_arrays(variant: CudaVariant, grid: Grid, seed: int) -> list[NDArray[np.uint8]]:
     generator, kernel = np.random.default_rng(seed), variant.kernel
     if kernel.op == "chase":
-        return [cycle_of_lines(256 * _LINE_BYTES, generator)]
+        return [Cycle(256 * LINE_BYTES, generator).lines()]
     blocks = 1 if kernel.name == "read_l2_shared" else grid.blocks
     count = variant.tile_bytes * blocks * grid.trips // bits_dtype(variant.precision).itemsize
     return [random_bits(count, variant.precision, generator).view(np.uint8) for _ in range(kernel.arrays)] if count else []
-
-
-def cycle_of_lines(size_bytes: int, generator: np.random.Generator) -> NDArray[np.uint8]:
-    """An array in which every line holds the offset of the next one, in one random cycle through all of them."""
-    lines = np.zeros((size_bytes // _LINE_BYTES, _LINE_BYTES // 4), np.uint32)
-    order = generator.permutation(len(lines))
-    lines[order, 0] = np.roll(order, -1) * _LINE_BYTES
-    return lines.view(np.uint8).ravel()

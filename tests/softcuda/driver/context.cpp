@@ -79,6 +79,7 @@ API CUresult cuCtxGetDevice(CUdevice *index) {
 
 API CUresult cuCtxSynchronize() {
     RETURN_UNLESS_READY;
+    await_launches(driver().launches);
     return OK;
 }
 

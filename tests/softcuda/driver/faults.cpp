@@ -26,7 +26,12 @@ bool fault(const char *kind, long count) {
 }
 
 API void softcuda_faults(const char *text) { wanted() = text; }
-API int softcuda_is_throttled() { return fault("throttle", driver().launches); }
+// Of the launch that runs as far as the host knows; of the last one if none does.
+API int softcuda_clock_permille() {
+    const std::vector<double> &shares = driver().clock_shares;
+    if (shares.empty()) return 1000;
+    return (int)(1000 * shares[std::min((size_t)driver().awaited, shares.size() - 1)] + 0.5);
+}
 API int softcuda_is_lost() {
     for (const Device *device : driver().physical)
         if (device->lost) return 1;

@@ -2,6 +2,7 @@
 #include <cstdio>
 #include <algorithm>
 #include <cstring>
+#include <set>
 #include <tuple>
 #include "faults.h"
 #include "fibers.h"
@@ -115,11 +116,20 @@ void forget_launches(const Function *function) {
     for (auto it = known.begin(); it != known.end();) it = std::get<0>(it->first) == function ? known.erase(it) : std::next(it);
 }
 
-// A lone thread chases through its array: one repeat after the other meets new lines, until it has seen them all.
+// A lone thread chases through the lines of its array (kernels_cu/chase.cu), each of which holds the offset of the next one.
+// Lines it meets for the first time come from wherever the whole cycle fits; those of a start it had before it has seen already.
 static double chased_bytes(Launch &launch, double of_one_repeat) {
-    CUdeviceptr array = ((const CUdeviceptr *)launch.parameters.data())[2];
+    const CUdeviceptr *arguments = (const CUdeviceptr *)launch.parameters.data();
+    const char *array = (const char *)arguments[2];
+    uint32_t start = (uint32_t)arguments[3], at = start;
     double seen = of_one_repeat * (double)*launch.last_parameter(1);
-    return is_inside(array, 1) ? std::min(seen, (double)(--driver().allocations.upper_bound(array))->second.bytes) : seen;
+    if (!is_inside(arguments[2], 1)) return seen;
+    auto next = [&](uint32_t offset) { return *(const uint32_t *)(array + offset); };
+    static std::map<std::tuple<CUdeviceptr, uint32_t, uint32_t>, std::pair<double, std::set<uint32_t>>> known;
+    auto &[cycle_bytes, starts] = known[{arguments[2], next(0), next(128)}];
+    if (!cycle_bytes) do cycle_bytes += 128;
+        while ((at = next(at)) != start && is_inside(arguments[2] + at, 4) && cycle_bytes < (1ull << 32));
+    return starts.insert(start).second ? cycle_bytes : std::min(seen, cycle_bytes);
 }
 
 static Work estimated(Launch &launch) {
@@ -156,10 +166,17 @@ static bool is_valid(const Launch &launch) {
     return fits && is_right && block.count() && grid.count();
 }
 
+static void run_clock(Device &device, const Function *function, double time_s) {
+    device.unbroken_s = (device.running == function ? device.unbroken_s : 0) + time_s;
+    device.running = function;
+    device.virtual_clock_s += time_s;
+}
+
 static CUresult start(Launch launch) {
     if (!launch.function || !is_valid(launch)) return INVALID_VALUE;
     Device *device = current_device();
     long number = ++driver().launches;
+    driver().clock_shares.push_back(clock_share_now(*device));
     if (fault("refused", number)) return LAUNCH_OUT_OF_RESOURCES;
     if (fault("lost", number)) {
         device->lost = true;
@@ -170,7 +187,7 @@ static CUresult start(Launch launch) {
     Work work = is_whole ? run(launch, 0, device->is_modelled()) : estimated(launch);
     if (!is_whole) leave_receipt(launch);
     for (int i = 0; i < SOFT_COUNTERS; i++) driver().counters[i] = (uint64_t)work.counters[i];
-    if (device->is_modelled()) device->virtual_clock_s += modelled_s(*device, work);
+    if (device->is_modelled()) run_clock(*device, launch.function, modelled_s(*device, work, driver().clock_shares.back()));
     int error = fault("failed", number) ? LAUNCH_FAILED : fault("illegal", number) ? ILLEGAL_ADDRESS : running().error;
     driver().stack.back()->error = error;                    // as on a GPU: told at the next call
     return OK;

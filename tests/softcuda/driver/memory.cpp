@@ -73,6 +73,7 @@ static CUresult copy(void *to, bool to_device, const void *from, bool from_devic
     RETURN_UNLESS_READY;
     if (to_device && !is_inside((CUdeviceptr)to, bytes)) return INVALID_VALUE;
     if (from_device && !is_inside((CUdeviceptr)from, bytes)) return INVALID_VALUE;
+    if (!to_device) await_launches(driver().launches);
     Device *device = current_device();
     if (to_device && from_device && device->is_modelled()) {
         device->virtual_clock_s += modelled_copy_s(*device, (double)bytes);

@@ -23,9 +23,21 @@ double modelled_copy_s(const Device &device, double bytes) {
     return says.number("overhead") + at_rate(says, "dram", bytes) + at_rate(says, write_key(says), bytes);
 }
 
-double modelled_s(const Device &device, const Work &work) {
+double clock_share_now(const Device &device) {
+    if (fault("throttle", driver().launches)) return THROTTLED_CLOCK;
+    bool is_capped = device.says.has("cap_s") && device.unbroken_s >= device.says.number("cap_s");
+    return is_capped ? device.says.number("cap_clock", 1) : 1;
+}
+
+// L2 that is nearer to one half of the SMs than to the other: what goes beyond the near part is slower.
+static double l2_s(const Settings &says, double bytes, double set_bytes) {
+    double far = says.has("l2near") ? std::max(0.0, 1 - says.number("l2near") / std::max(set_bytes, 1.0)) : 0;
+    return at_rate(says, "l2bw", bytes * (1 - far)) + at_rate(says, "l2far", bytes * far);
+}
+
+double modelled_s(const Device &device, const Work &work, double clock_share) {
     const Settings &says = device.says;
-    double clock = fault("throttle", driver().launches) ? THROTTLED_CLOCK : 1, core_s = 0;
+    double core_s = 0;
     for (int i = SOFT_FP64; i <= SOFT_MMA_INT8; i++) {
         double lone = i <= SOFT_BF16 ? work.counters[SOFT_LONE_FP64 + i] : 0;
         core_s = std::max(core_s, at_rate(says, RATES[i], work.counters[i] + lone));
@@ -38,7 +50,7 @@ double modelled_s(const Device &device, const Work &work) {
     double loads = work.counters[SOFT_LOAD_BYTES], stores = work.counters[SOFT_STORE_BYTES], cached = work.counters[SOFT_CACHED_BYTES];
     double l2_loads = loads - cached + cached * past_l1;
     core_s = std::max(core_s, at_rate(says, "l1bw", cached));
-    core_s = std::max(core_s, at_rate(says, "l2bw", l2_loads + stores));
+    core_s = std::max(core_s, l2_s(says, l2_loads + stores, work.all_bytes));
     core_s = std::max(core_s, at_rate(says, "smembw", work.counters[SOFT_SHARED_BYTES]));
     double dram_s = at_rate(says, "dram", l2_loads * past_l2) + at_rate(says, write_key(says), stores * past_l2);
     if (work.threads == 1) {
@@ -46,5 +58,5 @@ double modelled_s(const Device &device, const Work &work) {
         latency_s += (says.number("lat_dram") - latency_s) * past_l2;
         core_s = std::max(core_s, work.counters[SOFT_LOADS] * latency_s);
     }
-    return says.number("overhead") + std::max(core_s / clock, dram_s);
+    return says.number("overhead") + std::max(core_s / clock_share, dram_s);
 }

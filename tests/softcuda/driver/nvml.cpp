@@ -20,15 +20,16 @@ static std::vector<Settings *> &all() {
 }
 
 // The driver in this process, if there is one, knows what happens now.
-static int ask_driver(const char *question) {
+static int ask_driver(const char *question, int otherwise) {
     void *library = dlopen("libcuda.so.1", RTLD_LAZY | RTLD_NOLOAD);
     auto answer = library ? (int (*)())dlsym(library, question) : nullptr;
-    return answer ? answer() : 0;
+    return answer ? answer() : otherwise;
 }
+static double clock_share() { return ask_driver("softcuda_clock_permille", 1000) / 1e3; }
 
 static int trouble(Handle device, bool is_detail) {
     if (!started) return NVML_UNINITIALIZED;
-    if (ask_driver("softcuda_is_lost")) return NVML_GPU_IS_LOST;
+    if (ask_driver("softcuda_is_lost", 0)) return NVML_GPU_IS_LOST;
     std::string mode = getenv("SOFTCUDA_NVML") ? getenv("SOFTCUDA_NVML") : "";
     if (is_detail && (mode == "unsupported" || device->number("mig"))) return NVML_NOT_SUPPORTED;
     return mode == "forbidden" ? NVML_NO_PERMISSION : NVML_OK;
@@ -95,7 +96,7 @@ API int nvmlDeviceGetName(Handle device, char *text, unsigned size) { return put
 API int nvmlDeviceGetClockInfo(Handle device, int type, unsigned *mhz) {
     RETURN_TROUBLE(device);
     double clock = device->number(type == 2 ? "memclock" : "clock", 1e6) / 1e3;
-    *mhz = (unsigned)(type != 2 && ask_driver("softcuda_is_throttled") ? 0.6 * clock : clock);
+    *mhz = (unsigned)(type == 2 ? clock : clock_share() * clock);
     return NVML_OK;
 }
 API int nvmlDeviceGetMaxClockInfo(Handle device, int type, unsigned *mhz) {
@@ -120,7 +121,7 @@ API int nvmlDeviceGetPowerManagementDefaultLimit(Handle device, unsigned *mw) { 
 
 static int reasons(Handle device, unsigned long long *mask) {
     RETURN_TROUBLE(device);
-    *mask = (unsigned long long)device->number("reasons") | (ask_driver("softcuda_is_throttled") ? 0x4 : 0);
+    *mask = (unsigned long long)device->number("reasons") | (clock_share() < 1 ? 0x4 : 0);
     return NVML_OK;
 }
 API int nvmlDeviceGetCurrentClocksThrottleReasons(Handle device, unsigned long long *mask) { return reasons(device, mask); }

@@ -27,6 +27,8 @@ Driver &driver() {
     return it;
 }
 
+void await_launches(long number) { driver().awaited = std::max(driver().awaited, number); }
+
 CUresult ready() {
     if (!driver().initialised) return NOT_INITIALIZED;
     if (driver().stack.empty()) return INVALID_CONTEXT;
@@ -64,6 +66,7 @@ static const struct { int code; const char *name, *text; } ERRORS[] = {
     {FILE_NOT_FOUND, "CUDA_ERROR_FILE_NOT_FOUND", "file not found"},
     {INVALID_HANDLE, "CUDA_ERROR_INVALID_HANDLE", "invalid resource handle"},
     {NOT_FOUND, "CUDA_ERROR_NOT_FOUND", "named symbol not found"},
+    {NOT_READY, "CUDA_ERROR_NOT_READY", "device not ready"},
     {ILLEGAL_ADDRESS, "CUDA_ERROR_ILLEGAL_ADDRESS", "an illegal memory access was encountered"},
     {LAUNCH_OUT_OF_RESOURCES, "CUDA_ERROR_LAUNCH_OUT_OF_RESOURCES", "too many resources requested for launch"},
     {LAUNCH_FAILED, "CUDA_ERROR_LAUNCH_FAILED", "unspecified launch failure"},

@@ -16,7 +16,7 @@ typedef unsigned long long CUdeviceptr;
 enum Error {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
     INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209, FILE_NOT_FOUND = 301,
-    INVALID_HANDLE = 400, NOT_FOUND = 500, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, LAUNCH_FAILED = 719,
+    INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, LAUNCH_FAILED = 719,
     NOT_SUPPORTED = 801, UNKNOWN = 999
 };
 
@@ -40,6 +40,8 @@ struct Device {
     size_t used_bytes = 0;
     bool lost = false;
     double virtual_clock_s = 0;
+    const void *running = nullptr;                           // the function launched last, and for how long without another one
+    double unbroken_s = 0;
     bool is_modelled() const { return says.has("overhead"); }
 };
 
@@ -65,8 +67,11 @@ struct Driver {
     std::map<CUdeviceptr, Allocation> allocations;
     uint64_t counters[SOFT_COUNTERS] = {};                   // of the last launch
     long launches = 0, allocated = 0;                        // how many so far, for the faults
+    std::vector<double> clock_shares;                        // of the highest clock, at each launch
+    long awaited = 0;                                        // launches the host knows to be over; the next one is running now
 };
 Driver &driver();
+void await_launches(long number);
 
 // The error that any call in the current context returns now; OK if none.
 CUresult ready();

@@ -1,8 +1,9 @@
-// Streams and events: everything is complete when the call returns; events hold the device's time, real or modelled.
+// Streams and events. Everything is done when the call returns, but the host is told so only when it waits: until then an event
+// is not ready, and NVML tells of the first launch that nobody has waited for. Events hold the device's time, real or modelled.
 #include <cstdlib>
 #include "state.h"
 
-struct Event { bool is_recorded = false, is_timed = true; double time_s = 0; };
+struct Event { bool is_recorded = false, is_timed = true; double time_s = 0; long launches = 0; };
 
 API CUresult cuStreamCreate(void **stream, unsigned) {
     RETURN_UNLESS_READY;
@@ -13,7 +14,11 @@ API CUresult cuStreamDestroy_v2(void *stream) {
     free(stream);
     return OK;
 }
-API CUresult cuStreamSynchronize(void *) { return ready(); }
+API CUresult cuStreamSynchronize(void *) {
+    RETURN_UNLESS_READY;
+    await_launches(driver().launches);
+    return OK;
+}
 API CUresult cuStreamQuery(void *) { return ready(); }
 API CUresult cuStreamWaitEvent(void *, Event *, unsigned) { return ready(); }
 
@@ -31,10 +36,18 @@ API CUresult cuEventRecord(Event *event, void *) {
     RETURN_UNLESS_READY;
     event->is_recorded = true;
     event->time_s = now_s(current_device());
+    event->launches = driver().launches;
     return OK;
 }
-API CUresult cuEventQuery(Event *) { return ready(); }
-API CUresult cuEventSynchronize(Event *) { return ready(); }
+API CUresult cuEventQuery(Event *event) {
+    RETURN_UNLESS_READY;
+    return event->launches > driver().awaited ? NOT_READY : OK;
+}
+API CUresult cuEventSynchronize(Event *event) {
+    RETURN_UNLESS_READY;
+    await_launches(event->launches);
+    return OK;
+}
 
 API CUresult cuEventElapsedTime_v2(float *milliseconds, Event *from, Event *to) {
     RETURN_UNLESS_READY;

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import shutil
 import subprocess
-import sys
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 
 import pytest
+from machines import MACHINES, compiler_for, flags_for, gcc, variants, write_sources, zig
 
 from ert.asmcheck import Work, check_trip, count_trip, instruction_work
-from ert.devices.cpu_kernel import Variant, defines, why_unsupported
+from ert.devices.cpu_kernel import Variant, defines
 from ert.errors import KernelError
-from ert.hostcc import CLANG_FLAGS, FLAGS, Compiler
-from ert.kernels import TripFacts, load_kernels, shared_sources
+from ert.hostcc import Compiler
+from ert.kernels import TripFacts
 from ert.precisions import PRECISIONS
 
 # --- single instructions: every count is a hand sum of register width and element size ------------------------------------------------
@@ -174,71 +172,18 @@ def test_a_declaration_that_differs_is_refused_with_both_numbers(declared, said)
 # --- the shipped kernels, compiled for machines that are not here ---------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class Machine:
-    """A target of a cross compiler, its widest vector register, and types it must have arithmetic for."""
-
-    name: str
-    command: tuple[str, ...]
-    vector_bytes: int
-    has: tuple[str, ...] = ()
-
-
-def gcc(march: str, vector_bytes: int, *has: str) -> Machine:
-    return Machine(f"gcc-{march}", ("gcc", f"-march={march}"), vector_bytes, has)
-
-
-def zig(target: str, cpu: str, vector_bytes: int, *has: str) -> Machine:
-    command = (sys.executable, "-m", "ziglang", "cc", "-target", f"{target}-linux-gnu", f"-mcpu={cpu}")
-    return Machine(f"clang-{target}-{cpu}", command, vector_bytes, has)
-
-
-MACHINES = [
-    gcc("x86-64", 16),
-    gcc("haswell", 32, "int32", "int16"),
-    gcc("skylake-avx512", 64, "int32", "int16"),
-    gcc("alderlake", 32, "int8", "int16"),
-    gcc("sapphirerapids", 64, "bf16", "fp16", "int8", "int16"),
-    zig("x86_64", "znver4", 64, "bf16", "int8", "int16"),
-    zig("x86_64", "znver5", 64, "bf16", "int8", "int16"),
-    zig("aarch64", "cortex_a72", 16, "int32"),
-    zig("aarch64", "neoverse_v1", 16, "bf16", "fp16", "int8"),
-]
-
-
-@cache
-def compiler_for(machine: Machine) -> Compiler:
-    done = subprocess.run([*machine.command, "-dM", "-E", "-x", "c", "/dev/null"], capture_output=True, text=True, check=True)
-    return Compiler(machine.command, machine.name, frozenset(line.split()[1] for line in done.stdout.splitlines()))
-
-
 @pytest.fixture(scope="module")
 def sources(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("sources")
-    for name, text in shared_sources("cpu").items():
-        (folder / name).write_text(text)
-    for kernel in load_kernels("cpu").values():
-        (folder / kernel.file_name).write_text(kernel.source)
+    write_sources(folder)
     return folder
 
 
-def variants(compiler: Compiler, turn: int) -> list[Variant]:
-    """One of each kernel and type the machine has; the parameter values take turns over the machines."""
-    found = []
-    for kernel in load_kernels("cpu").values():
-        combinations = kernel.combinations()
-        for number, precision in enumerate(kernel.precisions):
-            if why_unsupported(compiler, kernel, precision) is None:
-                found.append(Variant(kernel, precision, combinations[(turn + number) % len(combinations)]))
-    return found
-
-
 def assembly_of(variant: Variant, compiler: Compiler, folder: Path) -> str:
-    flags = [flag for flag in FLAGS if not flag.startswith("-march=")] + (list(CLANG_FLAGS) if "__clang__" in compiler.macros else [])
     words = [f"-D{key}={value}" for key, value in defines(variant, compiler.vector_bytes).items()]
     source, out = folder / variant.kernel.file_name, folder / "out.s"
     done = subprocess.run(
-        [*compiler.command, *flags, *words, "-S", str(source), "-o", str(out)], capture_output=True, text=True, check=False
+        [*compiler.command, *flags_for(compiler), *words, "-S", str(source), "-o", str(out)], capture_output=True, text=True, check=False
     )
     assert done.returncode == 0, done.stderr
     return out.read_text()
@@ -268,7 +213,7 @@ def test_every_kernel_does_exactly_what_it_declares_on(machine, sources):
 def test_the_thread_pool_compiles_without_a_warning_for(machine, sources, tmp_path):
     if shutil.which(machine.command[0]) is None:
         pytest.skip(f"{machine.command[0]} is not installed")
-    flags = [flag for flag in FLAGS if not flag.startswith("-march=")]
+    flags = flags_for(compiler_for(machine))
     words = ["-DERT_TYPE=double", "-DERT_VECTOR_BYTES=16", "-Werror", "-c", str(sources / "runtime.c"), "-o", str(tmp_path / "runtime.o")]
     done = subprocess.run([*machine.command, *flags, *words], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")

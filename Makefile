@@ -22,7 +22,7 @@ sweep: $(VENV)/installed
 	@$(BIN)/ert sweep $(ARGS)
 
 test: $(VENV)/installed-dev
-	@$(BIN)/python -m pytest $(ARGS)
+	@$(BIN)/python -m pytest -n auto $(ARGS)
 
 lint: $(VENV)/installed-dev
 	$(BIN)/ruff check .

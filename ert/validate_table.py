@@ -11,7 +11,7 @@ from ert.spec_units import parse_amount
 from ert.units import capacity, with_prefix
 from ert.validation import Row, Validation
 
-_UNITS = {"byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "op/s"}
+_UNITS = {"byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "OP/s"}
 _STYLES = {"pass": "", "below": "bold red", "above": "bold yellow", "unknown": "dim"}
 
 

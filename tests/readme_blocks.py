@@ -77,13 +77,13 @@ def _renew(block: Block, old: str) -> str:
 
 
 def run(command: str, status: int = 0) -> str:
-    """What a command prints on stdout, without the spaces that fill table cells. Raises CalledProcessError at another exit status."""
+    """What a command prints on stdout, without filling spaces and blank lines around. Raises CalledProcessError at another exit status."""
     store = {"ERT_STORE": str(_store())} if " history " in command or "ERT_STORE" in command else {}
     shell = ["bash", "-o", "pipefail", "-c", command]
     done = subprocess.run(shell, cwd=ROOT, env=environment(**store), capture_output=True, text=True, check=False)
     if done.returncode != status:
         raise subprocess.CalledProcessError(done.returncode, command, done.stdout, done.stderr)
-    return "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines())
+    return "\n".join(line.rstrip() for line in done.stdout.splitlines()).strip("\n") + "\n"
 
 
 @cache

@@ -79,7 +79,7 @@ def cli() -> None:
 
     \b
     Examples:
-      ert sweep                 measure the first usable device
+      ert sweep  # measure the first usable device
       ert show results/cpu/20261201T020000Z.json
     """
 

@@ -39,7 +39,7 @@ _HELP = {
 _EXAMPLE = """\b
 Examples:
   ert analyze results/cpu/20261201T020000Z.json --flops 10G --bytes 1GB --time 2ms
-  ert analyze results/cpu/20261201T020000Z.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp16
+  ert analyze results/cpu/20261201T020000Z.json --op gemm --m 128 --n 4096 --k 4096 --dtype fp64
   ert analyze results/cpu/20261201T020000Z.json --op conv2d --channels 64 --height 56 --width 56 --filters 64
 """
 

@@ -24,10 +24,10 @@ _KINDS: tuple[DeviceKind, ...] = ("cpu", "cuda")
 @click.command(
     epilog="""\b
 Examples:
-  ert kernels                              the catalogue
-  ert kernels fma                          one kernel: parameters, declared work, source
-  ert kernels --verify                     every CPU kernel against its compiled code and NumPy
-  ert kernels wgmma --verify --arch sm_90a a CUDA kernel; no GPU is needed
+  ert kernels                               # the catalogue
+  ert kernels fma                           # one kernel: parameters, declared work, source
+  ert kernels --verify                      # every CPU kernel against its compiled code and NumPy
+  ert kernels wgmma --verify --arch sm_90a  # a CUDA kernel; no GPU is needed
 """
 )
 @click.argument("name", required=False)

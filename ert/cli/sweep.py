@@ -26,9 +26,9 @@ ALL = "all"
 @click.command(
     epilog="""\b
 Examples:
-  ert sweep                              the first usable device, about half a minute
-  ert sweep --device cpu --config quick  the host CPU, about ten seconds
-  ert sweep --device all --json all.json every GPU, one after the other
+  ert sweep                               # the first usable device, about half a minute
+  ert sweep --device cpu --config quick   # the host CPU, about ten seconds
+  ert sweep --device all --json all.json  # every GPU, one after the other
   ert sweep --level DRAM --precision fp64 --threads 1
   ert sweep --resume results/cpu/20261201T020000Z.points.jsonl
 """

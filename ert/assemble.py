@@ -7,26 +7,25 @@ from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Point, Roof, Status, Tool
+from ert.candidates import Candidate, absent_point, to_candidate, to_point
+from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Corner, Roof, Tool
 from ert.checks import above_limit, is_above_limit, sweep_findings
 from ert.config import SweepConfig
-from ert.corners import fit_corners
-from ert.counting import clock_by_core
+from ert.corners import RoofKey, fit_corners
 from ert.devices.base import CeilingKey, Device
+from ert.diagnose import by_kernel, latencies, on_zeros
 from ert.findings import Finding
 from ert.fit.compute import fit_ceiling
 from ert.fit.levels import CapacityFact, Curve, Level, LevelFit, fit_levels
 from ert.jsontypes import Json
 from ert.levels import FAST_TO_SLOW
 from ert.limits import Limit
-from ert.plan import Plan, PlannedPoint
+from ert.plan import Plan
 from ert.roofline import ridge
-from ert.stats import MIN_SAMPLES_FOR_CI95
+from ert.settle import settle
 from ert.sweep import PointState
 
-DISTURBED = "core shared, or cores placed otherwise"
 # A curve needs this many sizes before a level can be read off it.
 _MIN_CURVE_POINTS = 4
 
@@ -43,40 +42,18 @@ class Run:
     findings: tuple[Finding, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """One measured point that may be a ceiling.
-
-    times_s      of one repeat, the samples that count, (n,)
-    clock_hz     median clock beside them
-    is_disturbed True if too few samples were undisturbed and the least disturbed had to serve
-    """
-
-    point: Point
-    is_curve: bool
-    times_s: NDArray[np.float64]
-    clock_hz: float | None
-    is_disturbed: bool
-
-    @property
-    def rates(self) -> NDArray[np.float64]:
-        """byte/s for points that measure a memory level, op/s for the others."""
-        work = self.point.bytes if self.point.measures == "bandwidth" else self.point.flops
-        return work / self.times_s
-
-    @property
-    def median(self) -> float:
-        return float(np.median(self.rates))
-
-
 def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[PointState], run: Run) -> Ceilings:
     """The ceilings of a finished sweep."""
     # Every sample was checked when it was taken: a device lost later on takes none of them back.
-    candidates = [to_candidate(device, state) for state in states if state.samples]
+    measured = [to_candidate(device, state) for state in states if state.samples]
+    candidates = [c for c in measured if not c.point.is_follow_up]
     fit = _fit_curves(device, candidates, {s.planned.task.kernel.name: s.planned.task.kernel.levels for s in states})
     bandwidth, refused_bandwidth = _publish(_bandwidth_ceilings(device, fit, candidates))
     compute, refused_compute = _publish(_compute_ceilings(device, candidates))
-    roofs, corner_findings = _roofs(bandwidth, compute, candidates)
+    # The mixed sweep is as short as the direct one: its corners belong to what was there before anything had to be sustained.
+    corners, corner_findings = _corners(bandwidth, compute, candidates)
+    sustained = [c for c in measured if c.point.sustain_s]
+    bandwidth, compute = (tuple(_mark_roofs(settle(device, found, sustained))) for found in (bandwidth, compute))
     ceilings = Ceilings(
         created=run.created,
         tool=run.tool,
@@ -86,77 +63,13 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
         config=config.to_json(),
         bandwidth_ceilings=cast(tuple[BandwidthCeiling, ...], bandwidth),
         compute_ceilings=cast(tuple[ComputeCeiling, ...], compute),
-        roofs=roofs,
+        roofs=_roofs(bandwidth, compute, corners),
         launch_overhead_s=device.launch_overhead_s(),
-        points=(*(to_point(device, state) for state in states), *(_absent_point(p, why) for p, why in plan.unsupported)),
+        diagnostics=(*latencies(measured), *on_zeros(measured), *by_kernel(candidates, bandwidth)),
+        points=(*(to_point(device, state) for state in states), *(absent_point(p, why) for p, why in plan.unsupported)),
         warnings=(*run.findings, *plan.findings, *device.findings(), *fit.warnings, *refused_bandwidth, *refused_compute, *corner_findings),
     )
     return replace(ceilings, warnings=(*ceilings.warnings, *sweep_findings(ceilings)))
-
-
-# --- points -------------------------------------------------------------------------------------------------------------------------
-
-
-def to_point(device: Device, state: PointState) -> Point:
-    """The row of the file: every sample, those that do not count with the reason."""
-    task, samples = state.planned.task, state.samples
-    why = [(*s.throttled, *([DISTURBED] if device.disturbance(s, task) > 0 else [])) for s in samples]
-    return replace(
-        _absent_point(state.planned, state.reason),
-        working_set_bytes=state.working_set_bytes or task.working_set_bytes,
-        flops=state.flops,
-        bytes=state.bytes,
-        repeats=state.repeats,
-        samples_s=tuple(s.time_s for s in samples),
-        clock_hz=tuple(s.clock_hz for s in samples),
-        throttled=tuple(why) if any(why) else (),
-        counted_s=_counted_s(device, state),
-        status=cast(Status, state.status if samples or state.status != "ok" else "skipped"),
-        reason=state.reason if samples or state.status != "ok" else "the time budget was spent before its first visit",
-    )
-
-
-def _counted_s(device: Device, state: PointState) -> tuple[float, ...]:
-    """Times joined from single cores; empty where the samples that are not marked are the ones that count."""
-    joined = state.sample_set(device).by_core_s if state.samples else None
-    return () if joined is None or joined.size < MIN_SAMPLES_FOR_CI95 else tuple(joined.tolist())
-
-
-def _absent_point(planned: PlannedPoint, reason: str | None) -> Point:
-    task = planned.task
-    return Point(
-        id=planned.id,
-        kernel=task.kernel.name,
-        measures=task.kernel.measures,
-        op=task.kernel.op,
-        precision=task.precision,
-        path=cast(ComputePath, task.kernel.path),
-        level=task.level,
-        working_set_bytes=task.working_set_bytes,
-        parameters=dict(task.parameters),
-        flops_per_element=task.parameters.get("ERT_FLOPS"),
-        status="unsupported",
-        reason=reason,
-    )
-
-
-def to_candidate(device: Device, state: PointState) -> Candidate:
-    """The samples that count: the undisturbed ones, or if there are too few, the least disturbed."""
-    found, task = state.sample_set(device), state.planned.task
-    threshold = device.core_threshold(task)
-    counted_s, clock_hz = found.quiet_s, None if threshold is None else clock_by_core(state.samples, threshold)
-    is_disturbed = counted_s.size < MIN_SAMPLES_FOR_CI95
-    if is_disturbed or clock_hz is None:
-        amounts = np.array([device.disturbance(s, task) for s in state.samples])
-        least = np.argsort(amounts, kind="stable")[: max(counted_s.size, 2 * MIN_SAMPLES_FOR_CI95)]
-        counted_s = found.time_s[least] if is_disturbed else counted_s
-        clocks = [state.samples[i].clock_hz for i in least]
-        clock_hz = _median([clock for clock in clocks if clock])
-    return Candidate(to_point(device, state), state.planned.is_curve, counted_s / state.repeats, clock_hz, is_disturbed)
-
-
-def _median(values: Sequence[float]) -> float | None:
-    return float(np.median(values)) if values else None
 
 
 # --- levels -------------------------------------------------------------------------------------------------------------------------
@@ -276,7 +189,7 @@ def _find(device: Device, key: CeilingKey, group: Sequence[Candidate]) -> _Found
         ci95=found.ci95,
         kernel=best.point.kernel,
         point_ids=tuple(c.point.id for c in group),
-        flags=("disturbed",) if best.is_disturbed else (),
+        flags=best.flags,
         limit=limit.value if isinstance(limit, Limit) else None,
         limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
         clock_hz=best.clock_hz,
@@ -313,20 +226,28 @@ def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[
     return ComputeCeiling(precision=precision, path=cast(ComputePath, path), op=op, roof=False, **asdict(found))
 
 
-def _roofs(
+def _corners(
     bandwidth: Sequence[BandwidthCeiling | ComputeCeiling],
     compute: Sequence[BandwidthCeiling | ComputeCeiling],
     candidates: Sequence[Candidate],
-) -> tuple[tuple[Roof, ...], list[Finding]]:
-    """Every level under every compute roof, with the corner where a mixed sweep shows it."""
+) -> tuple[dict[RoofKey, Corner], list[Finding]]:
+    """Where a mixed sweep shows the corner of a roof."""
     levels = [b for b in bandwidth if isinstance(b, BandwidthCeiling)]
     peaks = [c for c in compute if isinstance(c, ComputeCeiling) and c.roof]
     mixed = [(c.point, c.times_s) for c in candidates if c.point.measures == "mixed" and not c.is_disturbed]
-    corners, findings = fit_corners(mixed, levels, peaks)
-    roofs = tuple(
+    return fit_corners(mixed, levels, peaks)
+
+
+def _roofs(
+    bandwidth: Sequence[BandwidthCeiling | ComputeCeiling],
+    compute: Sequence[BandwidthCeiling | ComputeCeiling],
+    corners: Mapping[RoofKey, Corner],
+) -> tuple[Roof, ...]:
+    """Every level under every compute roof, with the corner that was found."""
+    return tuple(
         Roof(b.level, c.precision, c.path, ridge(b.value, c.value), corners.get((b.level, c.precision, c.path)))
-        for b in levels
-        if b.roof
-        for c in peaks
+        for b in bandwidth
+        if isinstance(b, BandwidthCeiling) and b.roof
+        for c in compute
+        if isinstance(c, ComputeCeiling) and c.roof
     )
-    return roofs, findings

@@ -16,12 +16,15 @@ from typing import TYPE_CHECKING, Literal, cast, overload
 
 from ert.ceilings_check import check
 from ert.codec import decode, encode
+from ert.devices.base import Operands
+from ert.diagnostics import Burst, Diagnostic
 from ert.errors import AnalysisError, SchemaError
 from ert.files import StrPath, dump_json, read_json, write_json_atomic
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.kernels import Measures
 from ert.precisions import is_float
+from ert.silent_keys import without_silent
 
 if TYPE_CHECKING:
     import numpy as np
@@ -58,6 +61,7 @@ class BandwidthCeiling:
     working_set_bytes  smallest and largest working set on the plateau
     limit              byte/s, the physical limit at ``clock_hz``; None with the reason in ``limit_source``
     clock_hz           core clock measured beside the samples
+    burst              what it was in the first seconds, where ``value``, which it sustains, is another; else None
     """
 
     level: str
@@ -74,6 +78,7 @@ class BandwidthCeiling:
     limit_source: str | None = None
     clock_hz: float | None = None
     threads: int | None = None
+    burst: Burst | None = None
 
     @property
     def share_of_limit(self) -> float | None:
@@ -100,6 +105,7 @@ class ComputeCeiling:
     limit_source: str | None = None
     clock_hz: float | None = None
     threads: int | None = None
+    burst: Burst | None = None
 
     @property
     def share_of_limit(self) -> float | None:
@@ -141,10 +147,12 @@ class Point:
 
     flops, bytes  of ONE repeat, as the kernel declares them
     samples_s     each the time of ``repeats`` repeats
-    clock_hz      per sample, None where it could not be known; empty if nobody looked
+    clock_hz      per sample, None where it could not be known; empty if nobody looked; so memory_clock_hz, power_w, temperature_c
     throttled     per sample, the device's reason words; empty if nobody looked
     counted_s     times of ``repeats`` repeats joined from moments at which single cores were undisturbed (``ert.counting``); where
                   there are any, these make the ceiling
+    operands      ``zeros`` for a diagnostic beside the figure on random numbers
+    sustain_s     seconds for which the same work ran without a pause before the first sample; None for a point like all others
     """
 
     id: str
@@ -162,11 +170,21 @@ class Point:
     repeats: int = 0
     samples_s: tuple[float, ...] = ()
     clock_hz: tuple[float | None, ...] = ()
+    memory_clock_hz: tuple[float | None, ...] = ()
+    power_w: tuple[float | None, ...] = ()
+    temperature_c: tuple[float | None, ...] = ()
     throttled: tuple[tuple[str, ...], ...] = ()
     counted_s: tuple[float, ...] = ()
+    operands: Operands = "random"
+    sustain_s: float | None = None
     status: Status = "ok"
     reason: str | None = None
     warnings: tuple[Finding, ...] = ()
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Measured again under other conditions, on zeros or after seconds of unbroken work: no candidate for a ceiling."""
+        return self.operands != "random" or self.sustain_s is not None
 
     @property
     def undisturbed_s(self) -> tuple[float, ...]:
@@ -219,6 +237,7 @@ class Ceilings:
     compute_ceilings: tuple[ComputeCeiling, ...] = ()
     roofs: tuple[Roof, ...] = ()
     launch_overhead_s: float | None = None
+    diagnostics: tuple[Diagnostic, ...] = ()
     points: tuple[Point, ...] = ()
     warnings: tuple[Finding, ...] = ()
 
@@ -351,7 +370,7 @@ def ceilings_schema() -> dict[str, Json]:
 
 def to_dict(ceilings: Ceilings) -> dict[str, Json]:
     """The document of the ceilings file, in the contract's order of keys; free facts sorted behind the named ones."""
-    flat = cast(dict[str, Json], encode(ceilings))
+    flat = without_silent(cast(dict[str, Json], encode(ceilings)))
     lists: dict[str, Json] = {"bandwidth": flat.pop("bandwidth_ceilings"), "compute": flat.pop("compute_ceilings")}
     document: dict[str, Json] = {"schema": SCHEMA}
     for key, value in flat.items():

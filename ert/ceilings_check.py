@@ -48,6 +48,7 @@ def _check_point(point: Point, where: str) -> None:
         raise SchemaError(f"{where}: status ok needs repeats >= 1 and at least one sample.")
     if any(sample <= 0 for sample in point.samples_s):
         raise SchemaError(f"{where}: a sample is not above 0 s.")
-    for name, values in (("clock_hz", point.clock_hz), ("throttled", point.throttled)):
+    beside = ("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "throttled")
+    for name, values in ((name, getattr(point, name)) for name in beside):
         if values and len(values) != len(point.samples_s):
             raise SchemaError(f"{where}: {name} has {len(values)} entries for {len(point.samples_s)} samples.")

@@ -32,6 +32,7 @@ class Sampling:
     min_samples: int
     target_relative: float
     max_samples: int
+    sustain_s: float
     seed: int
 
 
@@ -128,6 +129,7 @@ def nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
 _MOST_COUNT, _LEAST_BYTES, _MOST_BYTES, _MOST_NUMBER = 10**6, 64, 2**56, 10**9
 _POSITIVE, _SHARES = f"a positive number up to {_MOST_NUMBER}", "a list of numbers from 0 to 1"
 _TEXTS, _SOME_TEXTS = "a list of names", "a list of at least one name"
+_DURATION = f"a number from 0 to {_MOST_NUMBER}"
 _COUNT, _BYTES = f"a whole number from 1 to {_MOST_COUNT}", f"a whole number of bytes from {_LEAST_BYTES} to {_MOST_BYTES}"
 # section -> key -> what its value must be
 _KEYS: dict[str, dict[str, str]] = {
@@ -138,6 +140,7 @@ _KEYS: dict[str, dict[str, str]] = {
         "min_samples": _COUNT,
         "target_relative": _POSITIVE,
         "max_samples": _COUNT,
+        "sustain_s": _DURATION,
         "seed": _COUNT,
     },
     "curve": {
@@ -192,6 +195,7 @@ def _check_value(what: str, value: object, kind: str, names: Mapping[str, object
     is_texts = isinstance(value, list) and all(isinstance(v, str) for v in value)
     fits = {
         _POSITIVE: _is_number(value) and 0 < cast(float, value) <= _MOST_NUMBER,
+        _DURATION: _is_number(value) and 0 <= cast(float, value) <= _MOST_NUMBER,
         _COUNT: _is_whole(value) and 1 <= cast(int, value) <= _MOST_COUNT,
         _BYTES: _is_whole(value) and _LEAST_BYTES <= cast(int, value) <= _MOST_BYTES,
         _TEXTS: is_texts,

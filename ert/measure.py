@@ -7,6 +7,8 @@ from collections.abc import Sequence
 from ert.devices.base import Prepared, Sample
 from ert.errors import MeasurementError
 
+# So long is a sample of the work before sustained samples, and so many of them are ordered at once: no pause is worth speaking of.
+_LEAD_SAMPLE_S, _LEAD_SAMPLES = 0.05, 4
 # Doubling from one repeat reaches any real time within this many steps; more means the kernel does nothing.
 _MOST_REPEATS = 2**40
 
@@ -30,7 +32,24 @@ def calibrate(prepared: Prepared, min_time_s: float) -> int:
 def visit(prepared: Prepared, repeats: int, count: int, patience_s: float) -> Sequence[Sample]:
     """Warm up, then ``count`` samples. Raises MeasurementError for a sample that took no time."""
     prepared.warm_up()
-    samples = prepared.sample(repeats, count, patience_s)
+    return _checked(prepared.sample(repeats, count, patience_s), repeats)
+
+
+def visit_sustained(prepared: Prepared, repeats: int, count: int, sustain_s: float) -> Sequence[Sample]:
+    """``count`` samples behind ``sustain_s`` seconds, on the device's clock, of the same work without a pause.
+
+    Raises MeasurementError for a sample that took no time.
+    """
+    prepared.warm_up()
+    (first,) = _checked(prepared.sample(repeats, 1), repeats)
+    longer = max(repeats, int(repeats * _LEAD_SAMPLE_S / first.time_s))
+    worked_s = 0.0
+    while worked_s < sustain_s:
+        worked_s += sum(sample.time_s for sample in _checked(prepared.sample(longer, _LEAD_SAMPLES), longer))
+    return _checked(prepared.sample(repeats, count), repeats)
+
+
+def _checked(samples: Sequence[Sample], repeats: int) -> Sequence[Sample]:
     for sample in samples:
         if not sample.time_s > 0:
             raise MeasurementError(f"a sample of {repeats} repeats took {sample.time_s} s by the device's clock.")

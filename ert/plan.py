@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 
 from ert.config import SweepConfig, nearest
@@ -17,18 +17,29 @@ from ert.kernels import Kernel, kernel_names, load_kernels
 ABOVE_FACTOR = 3
 # ... and at most this share of the level itself, which other data and an imperfect replacement also use.
 CAPACITY_SHARE = 0.5
+# A chase through this many times the last cache finds next to nothing there.
+BEYOND_CACHE = 8
+# The last words of the ids of points that are measured again.
+ON_ZEROS, SUSTAINED = "zeros", "sustained"
 
 
 @dataclass(frozen=True, slots=True)
 class PlannedPoint:
     """One point to measure. ``id`` is the same in every sweep that asks for the same thing.
 
-    is_curve  part of the working-set curve that the levels are found on
+    is_curve   part of the working-set curve that the levels are found on
+    sustain_s  how long the same work runs without a pause before the first sample; 0 for a point like all others
     """
 
     id: str
     task: Task
     is_curve: bool = False
+    sustain_s: float = 0.0
+
+    @property
+    def is_follow_up(self) -> bool:
+        """Measured again under other conditions: no candidate for a ceiling of its own."""
+        return self.sustain_s > 0 or self.task.operands != "random"
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +63,7 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
         *_curve_points(device, config, chosen, levels),
         *_level_points(config, chosen, levels, device.levels()),
         *_shared_points(config, chosen),
+        *_latency_points(device, config, chosen, levels),
         *_register_points(config, chosen),
     ]
     points: list[PlannedPoint] = []
@@ -177,10 +189,16 @@ def _curve_span(every: Sequence[LevelFacts], swept: Sequence[LevelFacts]) -> tup
     return (above / 4 if above else 0.0), (4.0 * below if below else math.inf)
 
 
-def level_sizes(level: LevelFacts, every: Sequence[LevelFacts], config: SweepConfig, largest: int) -> list[int]:
-    """Working sets that lie inside a level by what the device says of its size; empty if it says nothing."""
+def level_sizes(
+    level: LevelFacts, every: Sequence[LevelFacts], config: SweepConfig, largest: int, held_by: Sequence[str] | None = None
+) -> list[int]:
+    """Working sets that lie inside a level by what the device says of its size; empty if it says nothing.
+
+    held_by  levels that hold data of the kernel; one it goes past matters no more to it (None: all)
+    """
     index = [each.name for each in every].index(level.name)
-    above = every[index - 1].capacity_bytes if index else None
+    is_held = index > 0 and (held_by is None or every[index - 1].name in held_by)
+    above = every[index - 1].capacity_bytes if is_held else None
     if level.name == every[-1].name:
         return [largest]
     if level.capacity_bytes is None:
@@ -200,12 +218,38 @@ def _level_points(
     for kernel, level in product(kernels, levels):
         if level.name not in kernel.levels or kernel.measures not in ("bandwidth", "mixed"):
             continue
-        sizes = level_sizes(level, every, config, largest)
+        sizes = level_sizes(level, every, config, largest, kernel.levels)
         # The rounded corner is a property of the level: one working set per level shows it.
         for size in sizes[:1] if kernel.measures == "mixed" else sizes:
             for precision in _precisions_of(kernel, config):
                 for parameters in combinations(kernel, config, level.name):
                     yield _point(Task(kernel, precision, level.name, size, parameters))
+
+
+def latency_size(level: LevelFacts, every: Sequence[LevelFacts], cores: int, largest: int) -> int | None:
+    """The bytes that one thread chases through for the latency of a level; None if nobody says how large the level is.
+
+    The fastest level is counted over all cores, of which the thread has one.
+    """
+    index = [each.name for each in every].index(level.name)
+    above = every[index - 1].capacity_bytes if index else None
+    if index == len(every) - 1:
+        return min(largest, BEYOND_CACHE * above) if above else largest
+    if level.capacity_bytes is None:
+        return None
+    if index == 0:
+        return round(level.capacity_bytes / cores * CAPACITY_SHARE)
+    low, high = (above or 0) / (cores if index == 1 else 1) * ABOVE_FACTOR, level.capacity_bytes * CAPACITY_SHARE
+    return round(math.sqrt(low * high)) if 0 < low < high else round(high)
+
+
+def _latency_points(device: Device, config: SweepConfig, kernels: Sequence[Kernel], levels: Sequence[LevelFacts]) -> Iterable[PlannedPoint]:
+    every = device.levels()
+    largest = largest_working_set(every, config)
+    for kernel, level in product(kernels, levels):
+        size = latency_size(level, every, max(1, device.threads), largest)
+        if kernel.measures == "latency" and level.name in kernel.levels and size:
+            yield _point(Task(kernel, kernel.precisions[0], level.name, size, kernel.defaults()))
 
 
 def _shared_points(config: SweepConfig, kernels: Sequence[Kernel]) -> Iterable[PlannedPoint]:
@@ -240,3 +284,13 @@ def _point(task: Task, *, is_curve: bool = False) -> PlannedPoint:
         parts.append(str(task.working_set_bytes))
     parts += [f"{name.removeprefix('ERT_').lower()}={value}" for name, value in task.parameters.items()]
     return PlannedPoint("/".join(parts), task, is_curve)
+
+
+def on_zeros(point: PlannedPoint) -> PlannedPoint:
+    """The same point with operands that are all zero."""
+    return replace(point, id=f"{point.id}/{ON_ZEROS}", task=replace(point.task, operands="zeros"))
+
+
+def sustained(point: PlannedPoint, sustain_s: float) -> PlannedPoint:
+    """The same point behind so many seconds of its own work."""
+    return replace(point, id=f"{point.id}/{SUSTAINED}", sustain_s=sustain_s)

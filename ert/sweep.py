@@ -19,9 +19,10 @@ from ert.config import SweepConfig
 from ert.counting import times_by_core
 from ert.devices.base import Device, Sample
 from ert.errors import ErtError, UnsupportedError
+from ert.followup import roof_candidates, worth_zeros
 from ert.journal import Journal, Visit
-from ert.measure import calibrate, visit
-from ert.plan import Plan, PlannedPoint
+from ert.measure import calibrate, visit, visit_sustained
+from ert.plan import Plan, PlannedPoint, on_zeros, sustained
 from ert.stopping import SampleSet, why_stop
 
 # A first visit must not wait: on a machine that is never quiet every point still gets its samples.
@@ -65,6 +66,13 @@ class PointState:
         per_repeat = self.bytes if self.planned.task.kernel.measures == "bandwidth" else self.flops
         return per_repeat * self.repeats
 
+    def rate(self, device: Device) -> float:
+        """Median work per second of the samples that count, of all where none does; 0 without samples."""
+        if not self.samples:
+            return 0.0
+        found = self.sample_set(device)
+        return self.work / float(np.median(found.quiet_s if found.quiet_s.size else found.time_s))
+
     @property
     def group(self) -> tuple[str | int | None, ...]:
         """Points of one group are candidates for the same number; a mixed point stands for itself."""
@@ -89,13 +97,17 @@ class Sweep:
     def __init__(self, device: Device, plan: Plan, config: SweepConfig, journal: Journal, progress: Progress) -> None:
         self._device, self._config, self._journal, self._progress = device, config, journal, progress
         self.states = {point.id: PointState(point) for point in plan.points}
+        self._earlier: dict[str, Visit] = {}
         self._start_s = 0.0
 
     def reuse(self, visits: Iterable[Visit]) -> int:
         """Take over the visits of an earlier run; returns how many points they cover. Points of another plan are ignored."""
-        known = [v for v in visits if v.id in self.states and v.status == "ok"]
+        measured = [v for v in visits if v.status == "ok"]
+        known = [v for v in measured if v.id in self.states]
         for earlier in known:
             self.states[earlier.id].add(earlier)
+        # Follow-ups are planned when it is known what to follow up.
+        self._earlier = {v.id: v for v in measured if v.id not in self.states}
         return len({v.id for v in known})
 
     def run(self) -> Sequence[PointState]:
@@ -110,7 +122,33 @@ class Sweep:
             random.Random(f"{self._config.sampling.seed}/{round_number}").shuffle(todo)
             self._visit_all(todo)
             self._journal.sync()
+        self._follow_up()
         return list(self.states.values())
+
+    def _follow_up(self) -> None:
+        """Measure again, under other conditions, what turned out to be a roof: on zeros, and after seconds of unbroken work."""
+        measured = list(self.states.values())
+        for state in worth_zeros(measured, self._device):
+            self._measure_again(on_zeros(state.planned))
+        sustain_s = self._config.sampling.sustain_s
+        for rivals in roof_candidates(measured, self._device) if sustain_s else ():
+            highest = 0.0
+            for state in rivals:
+                # A slower operation is the roof only if the faster one does not sustain its rate.
+                if state.rate(self._device) > highest:
+                    highest = max(highest, self._measure_again(sustained(state.planned, sustain_s)).rate(self._device))
+        self._journal.sync()
+
+    def _measure_again(self, point: PlannedPoint) -> PointState:
+        """One visit, unless an interrupted run has made it already."""
+        state = self.states[point.id] = PointState(point)
+        self._progress.update(0.99, None, point.id)
+        found = self._earlier.get(point.id)
+        if found is None:
+            found = self._visit(state, _FIRST_PATIENCE_S)
+            self._journal.record(found)
+        state.add(found)
+        return state
 
     def _todo(self) -> list[PointState]:
         """Unfinished points with a chance; while some have too few undisturbed samples for an interval, only those."""
@@ -159,7 +197,10 @@ class Sweep:
             prepared = self._device.prepare(state.planned.task)
             try:
                 repeats = state.repeats or calibrate(prepared, max(rule.min_time_s, prepared.least_time_s))
-                samples = visit(prepared, repeats, rule.per_visit, patience_s)
+                if state.planned.sustain_s:
+                    samples = visit_sustained(prepared, repeats, rule.min_samples, state.planned.sustain_s)
+                else:
+                    samples = visit(prepared, repeats, rule.per_visit, patience_s)
                 size, flops, moved = prepared.working_set_bytes, prepared.flops_per_repeat, prepared.bytes_per_repeat
                 return Visit(state.planned.id, "ok", None, size, flops, moved, repeats, tuple(samples))
             finally:

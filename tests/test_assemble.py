@@ -9,7 +9,8 @@ from engine import DEFAULT, QUICK, RUN, measured, sweep_of, with_sampling
 from fake_device import KIB, MIB, FakeDevice, Machine
 from programs import check_schema
 
-from ert.assemble import DISTURBED, assemble
+from ert.assemble import assemble
+from ert.candidates import DISTURBED
 from ert.ceilings import Ceilings, ceilings_to_json, load, save
 from ert.config import restrict
 from ert.devices.base import CeilingKey, Sample

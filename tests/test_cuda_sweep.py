@@ -95,6 +95,44 @@ def test_the_launch_overhead_is_the_planted_one(full_sweep, device):
 
 
 @by_name
+def test_the_latency_of_every_level_is_the_planted_one(full_sweep, device):
+    found = {d["level"]: d for d in full_sweep(device)["diagnostics"] if d["what"] == "latency"}
+    assert {level: d["value"] for level, d in found.items()} == {
+        level: pytest.approx(device.ceilings[f"lat_{level.lower()}"], rel=0.01) for level in ("L1", "L2", "DRAM")
+    }
+    sizes = {p["level"]: p["working_set_bytes"] for p in full_sweep(device)["points"] if p["measures"] == "latency"}
+    assert sizes["L1"] < device.says["l1"] < sizes["L2"] < device.says["l2"] < sizes["DRAM"]
+
+
+@by_name
+def test_figures_on_zeros_stand_beside_the_tensor_ceilings_and_make_none(full_sweep, device):
+    found = {(d["precision"], d["kernel"]): d["value"] for d in full_sweep(device)["diagnostics"] if d["what"] == "zero_operands"}
+    ceilings = {(c["precision"], c["kernel"]): c for c in full_sweep(device)["ceilings"]["compute"] if c["path"] == "tensor"}
+    assert found == {key: pytest.approx(c["value"], rel=0.01) for key, c in ceilings.items()}
+    on_zeros = {p["id"] for p in full_sweep(device)["points"] if p.get("operands") == "zeros"}
+    assert len(on_zeros) == len(found)
+    assert not on_zeros & {id_ for c in full_sweep(device)["ceilings"]["compute"] for id_ in c["point_ids"]}
+
+
+@by_name
+def test_both_readings_of_l2_are_there_and_the_roof_is_the_faster_one(full_sweep, device):
+    found = {d["kernel"]: d["value"] for d in full_sweep(device)["diagnostics"] if (d["what"], d["level"]) == ("by_kernel", "L2")}
+    assert {"read_l2", "read_l2_shared"} <= set(found)
+    for kernel in ("read_l2", "read_l2_shared"):
+        assert found[kernel] == pytest.approx(device.ceilings["l2bw"], rel=0.01)
+
+
+@by_name
+def test_clocks_power_and_temperature_stand_beside_every_sample(full_sweep, device):
+    for p in full_sweep(device)["points"]:
+        if p["status"] == "ok":
+            count = len(p["samples_s"])
+            assert p["memory_clock_hz"] == [device.says["memclock"] * 1e3] * count
+            assert p["power_w"] == [350] * count
+            assert p["temperature_c"] == [55] * count
+
+
+@by_name
 def test_nothing_failed_and_what_is_missing_has_a_reason(full_sweep, device):
     points = full_sweep(device)["points"]
     assert {p["status"] for p in points} <= {"ok", "unsupported"}

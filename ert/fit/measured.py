@@ -15,6 +15,7 @@ from ert.fit.model import Curve
 from ert.journal import Visit
 from ert.kernels import Kernel
 from ert.levels import LEVELS
+from ert.plan import ON_ZEROS, SUSTAINED
 
 _LEAST_SIZES = 2
 
@@ -43,7 +44,7 @@ def curves_of_points(points: Iterable[Point]) -> list[ReadCurve]:
 
     Points of a curve aim at no level; a file without such points has its bandwidth points taken together.
     """
-    usable = [p for p in points if p.measures == "bandwidth" and p.working_set_bytes and p.samples_s and p.bytes]
+    usable = [p for p in points if p.measures == "bandwidth" and p.working_set_bytes and p.samples_s and p.bytes and not p.is_follow_up]
     return _curves([_point(p) for p in usable if p.level is None] or [_point(p) for p in usable])
 
 
@@ -55,6 +56,8 @@ def points_of_visits(visits: Iterable[Visit], kernels: Mapping[str, Kernel]) -> 
     by_id: dict[str, list[Visit]] = {}
     unknown = 0
     for visit in visits:
+        if visit.id.rsplit("/", 1)[-1] in (ON_ZEROS, SUSTAINED):
+            continue
         if visit.samples and visit.id.split("/")[0] in kernels:
             by_id.setdefault(visit.id, []).append(visit)
         else:

@@ -27,7 +27,7 @@ class PointFit:
 
 def fit_points(points: Iterable[Point]) -> PointFit:
     """Fit compute ceilings and rounded corners to measured points, from the samples that count."""
-    measured = [p for p in points if p.samples_s and p.repeats and p.flops]
+    measured = [p for p in points if p.samples_s and p.repeats and p.flops and not p.is_follow_up]
     candidates: dict[ComputeKey, dict[str, list[float]]] = {}
     for p in measured:
         if p.measures == "compute":

@@ -14,8 +14,6 @@ from collections.abc import Iterable
 # Latencies are counted in steps of a quarter octave; a step with less than this share of them is straggle between groups.
 _STEPS_PER_OCTAVE = 4
 _LEAST_STEP_SHARE = 0.02
-# The farthest placement counts only if it was seen this often: a placement seen twice cannot carry a ceiling.
-_LEAST_GROUP_SHARE = 0.1
 
 
 class Placements:
@@ -28,8 +26,8 @@ class Placements:
     def learn(self, latencies_s: Iterable[float]) -> None:
         """Take in one-way latencies, s."""
         self._steps.update(_step(latency_s) for latency_s in latencies_s if latency_s > 0)
-        seen = [group for group in self.groups() if group[2] >= _LEAST_GROUP_SHARE]
-        self._chosen = seen[-1][:2] if seen else None
+        most = max(self.groups(), key=lambda group: group[2], default=None)
+        self._chosen = most[:2] if most else None
 
     def groups(self) -> list[tuple[float, float, float]]:
         """(lowest, highest latency, share of the samples) of each group, near to far."""
@@ -44,8 +42,10 @@ class Placements:
         return [(_edge(g[0]), _edge(g[-1] + 1), sum(self._steps[step] for step in g) / total) for g in groups]
 
     def chosen(self) -> tuple[float, float] | None:
-        """The latencies, s, of the placement that ceilings of shared levels are taken from: the cores farthest apart, since they
-        share the least, that was seen often enough. None if no latency was seen."""
+        """The latencies, s, of the placement that ceilings of shared levels are taken from, None if no latency was seen.
+
+        The one seen most often: a rarer one leaves too few samples of every point, and is another one in the next sweep.
+        """
         return self._chosen
 
     def is_chosen(self, latency_s: float) -> bool:

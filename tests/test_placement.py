@@ -28,16 +28,18 @@ def test_three_placements_of_a_moving_guest_are_three_groups():
         assert low < nanoseconds * 1e-9 < high
 
 
-def test_the_cores_farthest_apart_are_chosen():
+def test_the_placement_seen_most_often_is_chosen():
     placements = seen((15.5, 200), (36, 500), (215, 300))
-    assert placements.is_chosen(215e-9)
-    assert not placements.is_chosen(36e-9)
-
-
-def test_a_placement_seen_too_rarely_is_not_chosen():
-    placements = seen((36, 950), (215, 50))
     assert placements.is_chosen(36e-9)
+    assert not placements.is_chosen(15.5e-9)
     assert not placements.is_chosen(215e-9)
+
+
+def test_the_choice_follows_what_is_seen():
+    placements = seen((36, 300), (215, 100))
+    assert placements.is_chosen(36e-9)
+    placements.learn([215e-9] * 300)
+    assert placements.is_chosen(215e-9)
 
 
 def test_latencies_that_are_not_positive_are_no_latencies():

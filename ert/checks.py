@@ -8,6 +8,7 @@ from itertools import pairwise
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
 from ert.columns import unit_of
 from ert.findings import Finding
+from ert.jsontypes import Json
 from ert.levels import FAST_TO_SLOW
 from ert.units import with_prefix
 
@@ -46,6 +47,7 @@ def sweep_findings(ceilings: Ceilings) -> list[Finding]:
     return [
         *_failed_points(ceilings),
         *_disturbed(ceilings.all_ceilings),
+        *_throttled(ceilings),
         *_wide(ceilings.all_ceilings),
         *_order(ceilings),
         *_surroundings(ceilings),
@@ -64,6 +66,31 @@ def _disturbed(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:
     if disturbed:
         message = f"another program shared a core during most samples of {_list(disturbed)}: these ceilings may be too low"
         yield Finding("disturbed", message, float(len(disturbed)), "run when the machine is quiet, or longer: --config full")
+
+
+def _throttled(ceilings: Ceilings) -> Iterable[Finding]:
+    """Ceilings that rest on samples taken while the device slowed itself down, for want of others."""
+    slowed = [c for c in ceilings.all_ceilings if "throttled" in c.flags]
+    if slowed:
+        count, of_all, reasons = _count_throttled(ceilings, slowed[0])
+        clock = _clocks(slowed[0].clock_hz, ceilings.device.get("clock_max_hz"))
+        message = f"{count} of {of_all} samples of {name_of(slowed[0])} were throttled ({', '.join(reasons)}){clock}"
+        if len(slowed) > 1:
+            message += f"; so were those of {_list([name_of(c) for c in slowed[1:]])}: these ceilings may be too low"
+        yield Finding("throttled", message, float(len(slowed)), "see to the power limit and the cooling, or lock clocks")
+
+
+def _count_throttled(ceilings: Ceilings, ceiling: Ceiling) -> tuple[int, int, list[str]]:
+    """Throttled samples behind a ceiling, all of them, and the reasons the device gave."""
+    marks = [words for p in ceilings.points if p.id in ceiling.point_ids for words in p.throttled or ((),) * len(p.samples_s)]
+    return sum(map(bool, marks)), len(marks), sorted({word for words in marks for word in words})
+
+
+def _clocks(clock_hz: float | None, highest_hz: Json) -> str:
+    """``, median clock 1.29 of 1.98 GHz``; nothing where one is not known."""
+    if clock_hz is None or not isinstance(highest_hz, int | float):
+        return ""
+    return f", median clock {with_prefix(clock_hz, 'Hz', 3)} of {with_prefix(float(highest_hz), 'Hz', 3)}"
 
 
 def _wide(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:

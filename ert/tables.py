@@ -14,6 +14,7 @@ from rich.text import Text
 
 from ert.ceilings import Ceilings
 from ert.columns import CeilingsTable, ceilings_tables, failures, notes
+from ert.diagnostic_notes import diagnostic_notes
 from ert.provenance import provenance
 
 # Narrower than this, the tables leave out the working sets: numbers that are cut off help nobody.
@@ -32,7 +33,7 @@ def _parts(ceilings: Ceilings, *, is_roomy: bool) -> Iterator[RenderableType]:
     yield _heading(ceilings)
     for table in ceilings_tables(ceilings, is_roomy=is_roomy):
         yield _drawn(table)
-    for lines in (notes(ceilings), failures(ceilings)):
+    for lines in ([*notes(ceilings), *diagnostic_notes(ceilings)], failures(ceilings)):
         if lines:
             yield Text("\n".join(lines))
     if ceilings.warnings:

@@ -183,6 +183,22 @@ def test_what_is_throttling_flags_a_sample(bit):
     assert bit & THROTTLING
 
 
+@pytest.mark.parametrize(
+    ("mask", "held"),
+    [
+        (0x0, ()),
+        (0x1, ()),
+        (0x4, ()),
+        (0x2, ("ApplicationsClocksSetting",)),
+        (0x14, ("SyncBoost",)),
+        (0x100, ("DisplayClockSetting",)),
+        (0x4001, ("unknown:0x4000",)),
+    ],
+)
+def test_clocks_held_by_somebody_s_order_are_told_apart_from_throttling(mask, held):
+    assert Reading(reasons=mask).held == held
+
+
 @pytest.fixture
 def nvml(monkeypatch):
     monkeypatch.setitem(sys.modules, "pynvml", FakeNvml("pynvml"))

@@ -285,7 +285,11 @@ def test_a_device_that_always_throttles_keeps_its_ceilings_with_a_flag(tmp_path)
     found = sweep([A100_LIKE], tmp_path, *FEW, faults="throttle")
     fma = next(c for c in found["ceilings"]["compute"] if c["op"] == "fma")
     assert fma["value"] == pytest.approx(0.6 * A100_LIKE.ceilings["fp32"], rel=0.01)
-    assert fma["flags"]
+    assert fma["flags"] == ["throttled"]
+    (warning,) = [w for w in found["warnings"] if w["code"] == "throttled"]
+    assert "10 of 10 samples of DRAM copy were throttled" in warning["message"]
+    assert "(SwPowerCap), median clock 846 MHz of 1.41 GHz" in warning["message"]
+    assert "disturbed" not in {w["code"] for w in found["warnings"]}
     assert fma["clock_hz"] == pytest.approx(0.6 * A100_LIKE.says["clock"] * 1e3, rel=0.01)
 
 
@@ -295,6 +299,14 @@ def test_without_nvml_everything_works_and_says_what_is_missing(tmp_path, nvml, 
     assert code in {w["code"] for w in found["warnings"]}
     assert {c["op"] for c in found["ceilings"]["bandwidth"]} == {"read", "write", "copy", "triad", "update"}
     assert all(clock is None for point in found["points"] for clock in point["clock_hz"])
+
+
+@pytest.mark.parametrize(("mask", "word"), [(0x10, "SyncBoost"), (0x100, "DisplayClockSetting"), (0x4000, "unknown:0x4000")])
+def test_clocks_that_somebody_holds_are_a_warning_and_no_throttling(tmp_path, mask, word):
+    found = sweep([replace(A100_LIKE, says={**A100_LIKE.says, "reasons": mask})], tmp_path, *FEW)
+    (warning,) = [w for w in found["warnings"] if w["code"] == "clocks_held"]
+    assert word in warning["message"]
+    assert not any(p["throttled"] for p in found["points"])
 
 
 def test_another_program_on_the_device_is_a_warning(tmp_path):
@@ -309,3 +321,17 @@ def test_little_free_memory_is_said_before_the_sweep(tmp_path):
     found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")
     assert "dram_not_reached" in {w["code"] for w in found["warnings"]}
     assert not [c for c in found["ceilings"]["bandwidth"] if c["level"] == "DRAM"]
+
+
+# ---- an L2 in two halves
+
+
+@pytest.mark.parametrize(("device", "near_bytes"), [(H200_LIKE, 25e6), (A100_LIKE, 20e6)], ids=["H200", "A100"])
+def test_the_near_part_of_an_l2_in_two_halves_makes_the_ceiling(tmp_path, device, near_bytes):
+    """A100 and H100 reach their L2 rate only as far as half of it; beyond, the rest comes over the bridge between the halves."""
+    halves = replace(device, ceilings={**device.ceilings, "l2near": near_bytes, "l2far": 0.6 * device.ceilings["l2bw"]})
+    found = sweep([halves], tmp_path, *QUICKLY, "--precision", "fp32")
+    l2 = {c["op"]: c for c in found["ceilings"]["bandwidth"] if c["level"] == "L2"}
+    for op in ("read", "write", "copy", "triad", "update"):
+        assert l2[op]["value"] == pytest.approx(device.ceilings["l2bw"], rel=0.01), op
+    assert l2["read"]["capacity_bytes"] > near_bytes / 2

@@ -168,6 +168,9 @@ class CudaDevice:
         reading = self._monitor.read()
         if not self._monitor.missing and reading.clock_hz is None and not reading.is_idle:
             found.append(Finding("no_clocks", f"NVML tells no clock of {self.id}: shares of the limits stand at the highest clock"))
+        if reading.held:
+            text = f"the clocks of {self.id} are held by {', '.join(reading.held)}: they may be below the highest"
+            found.append(Finding("clocks_held", text, reading.clock_hz, "nvidia-smi --reset-gpu-clocks, unless this is meant"))
         if self._monitor.is_parent:
             found.append(Finding("clocks_of_parent", "NVML knows only the whole GPU of this slice: clocks and power are those of the GPU"))
         others = self._monitor.state().other_processes

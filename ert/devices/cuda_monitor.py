@@ -58,6 +58,11 @@ class Reading:
     def throttled(self) -> tuple[str, ...]:
         return reason_names(self.reasons & THROTTLING)
 
+    @property
+    def held(self) -> tuple[str, ...]:
+        """Why the clock is not the highest one, where that is no throttling; also what nobody has named yet."""
+        return reason_names(self.reasons & ~THROTTLING & ~_IDLE)
+
 
 @dataclass(frozen=True, slots=True)
 class State:

@@ -103,6 +103,20 @@ def test_a_large_array_is_walked_in_chunks_that_follow_each_other(device):
     assert prepared._jobs(1)[0].first_chunk == 1
 
 
+def test_before_sampling_a_large_array_the_last_cache_is_replaced_twice_over(device, monkeypatch):
+    last = max(level.capacity_bytes for level in device.levels()[:-1])
+    chunks = 4 * last // CHUNK_BYTES
+    prepared = device.prepare(task("update", size=chunks * CHUNK_BYTES))
+    walked = []
+    run = device.run
+    monkeypatch.setattr(device, "run", lambda loaded, jobs, *rest: walked.append(jobs[0]) or run(loaded, jobs, *rest))
+    prepared.warm_up()
+    prepared.sample(1, 1)
+    warm, timed = walked
+    assert 2 * last <= warm.calls * warm.chunk_bytes < 2 * last + CHUNK_BYTES
+    assert timed.first_chunk == warm.first_chunk + warm.calls
+
+
 @pytest.mark.parametrize(("name", "precision"), [("update", "fp64"), ("mixed", "fp64"), ("mixed", "fp32"), ("triad", "fp64")])
 def test_the_data_stay_random_finite_and_the_same_but_for_the_sign_however_long_it_runs(device, name, precision):
     size = 3 * 8192

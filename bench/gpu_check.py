@@ -11,13 +11,13 @@ import datetime
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.ceilings import Ceilings, load
+from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, load
+from ert.checks import name_of
 from ert.devices import canonical_id
-from ert.devices.base import Task
 from ert.devices.cuda import CudaDevice
 from ert.errors import ErtError, UnsupportedError
 from ert.files import write_text_atomic
@@ -35,9 +35,6 @@ KNOWN = {"H200": {"DRAM read": 4.35e12, "DRAM copy": 4.3e12, "L2 read": 9.5e12, 
 SHARES = {"L1 read": 0.95, "shared read": 0.95, "fp32 vector": 0.97, "fp64 vector": 0.97, "DRAM read": 0.85}
 REPEAT_TARGET, SWEEP_TARGET_S = 0.01, 90.0
 COPY_BYTES, COPIES, GEMM_SIZE, GEMMS = 4 << 30, 20, 8192, 10
-# Beside so many hops the start of the kernel does not count.
-_LEAST_CHASE_REPEATS = 1000
-CHASED = {"L1": 16 << 10, "L2": 16 << 20, "DRAM": 1 << 30}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +52,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--device", default="0")
     parser.add_argument("--out", type=Path, default=RESULTS)
+    parser.add_argument("--sweeps", nargs=2, default=("full", "default"), help="the first makes the table, the second repeats it")
     chosen = parser.parse_args()
     device_id, out = canonical_id(chosen.device), chosen.out
     start = time.monotonic()
     try:
-        rows = list(check(device_id, out))
+        rows = list(check(device_id, out, chosen.sweeps))
     except ErtError as error:
         print(f"Error: {error}", file=sys.stderr)
         return 1
@@ -72,14 +70,14 @@ def main() -> int:
     return 3 if any(row.good is False for row in rows) else 0
 
 
-def check(device_id: str, out: Path) -> Iterator[Row]:
+def check(device_id: str, out: Path, sweeps: Sequence[str]) -> Iterator[Row]:
     """Every row, in the order of the work."""
     yield from on_device(device_id, code_rows)
-    first, _ = sweep(device_id, "full", out)
-    second, time_s = sweep(device_id, "default", out)
-    yield Row("default sweep", f"{time_s:.1f} s", f"<= {SWEEP_TARGET_S:g} s", time_s <= SWEEP_TARGET_S)
+    first, _ = sweep(device_id, sweeps[0], out)
+    second, time_s = sweep(device_id, sweeps[1], out)
+    yield Row(f"{sweeps[1]} sweep", f"{time_s:.1f} s", f"<= {SWEEP_TARGET_S:g} s", time_s <= SWEEP_TARGET_S)
     yield from ceiling_rows(first)
-    yield from l2_rows(first)
+    yield from diagnostic_rows(first)
     yield from repeat_rows(first, second)
     yield from on_device(device_id, lambda device: witness_rows(device, first))
 
@@ -117,40 +115,48 @@ def sweep(device_id: str, config: str, out: Path) -> tuple[Ceilings, float]:
     return load(newest), time.monotonic() - start
 
 
-def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, float, float | None, str]]:
-    """Name, value, limit and unit of every ceiling."""
+def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, BandwidthCeiling | ComputeCeiling, str]]:
+    """Name, ceiling and unit of every ceiling."""
     for b in ceilings.bandwidth_ceilings:
-        yield f"{b.level} {b.op}", b.value, b.limit, "B/s"
+        yield f"{b.level} {b.op}", b, "B/s"
     for c in ceilings.compute_ceilings:
-        name = f"{c.precision} {c.path}" + ("" if c.op in ("fma", "mma") else f" {c.op}")
-        yield name, c.value, c.limit, "op/s"
+        yield f"{c.precision} {c.path}" + ("" if c.op in ("fma", "mma") else f" {c.op}"), c, "op/s"
+
+
+def at_first(ceiling: BandwidthCeiling | ComputeCeiling) -> float:
+    """The value of the first seconds, which is what others measure."""
+    return ceiling.burst.value if ceiling.burst else ceiling.value
 
 
 def ceiling_rows(ceilings: Ceilings) -> Iterator[Row]:
     """Every ceiling beside what this device, or any device, should reach."""
     known = next((least for word, least in KNOWN.items() if word in str(ceilings.device["name"])), {})
-    for name, value, limit, unit in ceilings_of(ceilings):
-        share = f" ({value / limit:.1%} of the limit)" if limit else ""
-        least, expected = known.get(name), ""
-        if least:
-            expected = f">= {with_prefix(least, unit)}"
-        elif limit and name in SHARES:
-            least, expected = SHARES[name] * limit, f">= {SHARES[name]:.0%} of the limit"
-        yield Row(name, with_prefix(value, unit) + share, expected, value >= least if least else None)
+    for name, c, unit in ceilings_of(ceilings):
+        found = with_prefix(c.value, unit) + (f" ({c.share_of_limit:.1%} of the limit)" if c.share_of_limit else "")
+        expected, good = "", None
+        if name in known:
+            expected, good = f">= {with_prefix(known[name], unit)}", at_first(c) >= known[name]
+        elif c.share_of_limit and name in SHARES:
+            expected, good = f">= {SHARES[name]:.0%} of the limit", c.share_of_limit >= SHARES[name]
+        yield Row(name, found, expected, good)
 
 
-def l2_rows(ceilings: Ceilings) -> Iterator[Row]:
-    """L2 read by every SM in its own slice, and by all SMs everywhere: near and far partitions differ on some devices."""
-    for kernel, how in (("read_l2", "own slices"), ("read_l2_shared", "everything")):
-        rates = [p.bytes * p.repeats / min(p.samples_s) for p in ceilings.points if p.kernel == kernel and p.level == "L2" and p.samples_s]
-        if rates:
-            yield Row(f"L2 read, {how}", with_prefix(max(rates), "B/s"))
+def diagnostic_rows(ceilings: Ceilings) -> Iterator[Row]:
+    """What the sweep measured beside its ceilings: both readings of L2, latencies, rates on zeros, what is not sustained."""
+    units = {"s": "s", "byte/s": "B/s", "flop/s": "op/s"}
+    for d in ceilings.diagnostics:
+        about = d.level or f"{d.precision} {d.path}"
+        words = {"latency": "latency", "zero_operands": f"{d.kernel} on zeros", "by_kernel": f"{d.op}, {d.kernel}"}
+        yield Row(f"{about} {words[d.what]}", with_prefix(d.value, units[d.unit]))
+    for c in ceilings.all_ceilings:
+        if c.burst:
+            yield Row(f"{name_of(c)} sustained", f"{c.value / c.burst.value:.2f} of the first seconds")
 
 
 def repeat_rows(first: Ceilings, second: Ceilings) -> Iterator[Row]:
     """The ceiling on which two sweeps differ most."""
-    before = {name: value for name, value, _, _ in ceilings_of(first)}
-    changes = {name: value / before[name] - 1 for name, value, _, _ in ceilings_of(second) if name in before}
+    before = {name: at_first(c) for name, c, _ in ceilings_of(first)}
+    changes = {name: at_first(c) / before[name] - 1 for name, c, _ in ceilings_of(second) if name in before}
     if changes:
         name, change = max(changes.items(), key=lambda pair: abs(pair[1]))
         yield Row("two sweeps", f"largest difference {change:+.2%} ({name})", f"<= {REPEAT_TARGET:.0%}", abs(change) <= REPEAT_TARGET)
@@ -158,7 +164,7 @@ def repeat_rows(first: Ceilings, second: Ceilings) -> Iterator[Row]:
 
 def witness_rows(device: CudaDevice, ceilings: Ceilings) -> Iterator[Row]:
     """Others' code on the same device: a ceiling must not lie below what they reach."""
-    measured = {name: value for name, value, _, _ in ceilings_of(ceilings)}
+    measured = {name: at_first(c) for name, c, _ in ceilings_of(ceilings)}
     rate = copy_rate(device)
     reached = measured.get("DRAM copy")
     # The copy engine is no kernel, and 2 % is what two ways of copying may differ by.
@@ -173,8 +179,6 @@ def witness_rows(device: CudaDevice, ceilings: Ceilings) -> Iterator[Row]:
         yield Row(
             f"cuBLAS {precision} GEMM {GEMM_SIZE}", with_prefix(rate, "op/s"), "<= tensor ceiling", rate <= reached if reached else None
         )
-    yield from zero_rows(device, measured)
-    yield from latency_rows(device)
 
 
 def timed(device: CudaDevice, work: Callable[[], object], count: int) -> float:
@@ -208,32 +212,6 @@ def gemm_rate(device: CudaDevice, precision: str) -> float:
     finally:
         cublas.close()
     return 2 * GEMM_SIZE**3 / time_s
-
-
-def zero_rows(device: CudaDevice, measured: dict[str, float]) -> Iterator[Row]:
-    """What friendly data would give: a diagnostic, no ceiling."""
-    for name in ("wgmma", "mma"):
-        kernel = load_kernels("cuda")[name]
-        for precision in kernel.precisions:
-            if device.unsupported_reason(kernel, precision) or f"{precision} tensor" not in measured:
-                continue
-            prepared = device.prepare(Task(kernel, precision, operands="zeros"))
-            repeats = max(1, int(0.02 * measured[f"{precision} tensor"] / prepared.flops_per_repeat))
-            rate = prepared.flops_per_repeat * repeats / min(s.time_s for s in prepared.sample(repeats, 5))
-            yield Row(
-                f"{name}/{precision} on zeros", f"{with_prefix(rate, 'op/s')}, {rate / measured[f'{precision} tensor']:.2f} of the ceiling"
-            )
-
-
-def latency_rows(device: CudaDevice) -> Iterator[Row]:
-    """A chase through each level."""
-    kernel = load_kernels("cuda")["chase"]
-    for level, size in CHASED.items():
-        prepared = device.prepare(Task(kernel, kernel.precisions[0], level, size))
-        prepared.warm_up()
-        hops = prepared.bytes_per_repeat / 4
-        repeats = max(_LEAST_CHASE_REPEATS, int(size / 128 / hops))
-        yield Row(f"{level} latency", with_prefix(min(s.time_s for s in prepared.sample(repeats, 3)) / repeats / hops, "s"))
 
 
 def table(rows: list[Row], time_s: float) -> str:

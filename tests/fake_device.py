@@ -41,6 +41,7 @@ class Machine:
     limit_factor     physical limit over planted value
     faults           number of a sample (from 1) -> what it raises
     refuses          kernel name -> what preparing it raises
+    cap_s, capped    after so many seconds of one kernel without a pause, an operation runs at this share of its rate
     hold_at, hold    from this number of timings on, wait as long as the file ``hold`` is there: a test stops the run right here
     """
 
@@ -58,6 +59,8 @@ class Machine:
     name: str = "Planted"
     faults: Mapping[int, Exception] = field(default_factory=dict)
     refuses: Mapping[str, ErtError] = field(default_factory=dict)
+    cap_s: float = 1.0
+    capped: Mapping[str, float] = field(default_factory=dict)
     hold_at: int = 0
     hold: Path | None = None
 
@@ -184,6 +187,7 @@ class FakePrepared:
         self.flops_per_repeat = float(facts.flops * trips * device.threads)
         self.bytes_per_repeat = float(facts.bytes * trips * device.threads)
         self._device, self._task = device, task
+        self._worked_s = 0.0
 
     def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> Sequence[Sample]:
         self._device.timings += 1
@@ -201,6 +205,9 @@ class FakePrepared:
         )
         is_disturbed = device.random.random() < machine.disturbed_share
         time_s = repeats * one_s * (1 + machine.noise * device.random.standard_normal()) * (machine.slowdown if is_disturbed else 1.0)
+        if self._worked_s >= machine.cap_s:
+            time_s /= machine.capped.get(self._task.kernel.op, 1.0)
+        self._worked_s += time_s
         return Sample(time_s, CLOCK_HZ, BUSY_WIDTH if is_disturbed else QUIET_WIDTH)
 
     def warm_up(self) -> None:

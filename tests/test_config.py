@@ -73,6 +73,8 @@ def test_the_resolved_sweep_is_json_with_its_hash():
         ("[budget]\ntotal_s = nan\n", "[budget] total_s = nan must be a positive number"),
         ("[budget]\ntotal_s = true\n", "[budget] total_s = True must be a positive number"),
         ("[budget]\ntotal_s = 1" + "0" * 400 + "\n", "must be a positive number"),
+        ("[sampling]\nsustain_s = -1\n", "[sampling] sustain_s = -1 must be a number from 0"),
+        ("[sampling]\nsustain_s = true\n", "[sampling] sustain_s = True must be a number from 0"),
         ("[sampling]\nmin_samples = 0\n", "[sampling] min_samples = 0 must be a whole number from 1"),
         ("[sampling]\nper_visit = 1000000000000\n", "[sampling] per_visit = 1000000000000 must be a whole number from 1"),
         ("[sampling]\nmin_samples = 2.5\n", "min_samples = 2.5 must be a whole number"),

@@ -14,7 +14,7 @@ from ert.config import SweepConfig, load_config, restrict
 from ert.devices.base import LevelFacts
 from ert.errors import ConfigError
 from ert.kernels import load_kernels
-from ert.plan import combinations, curve_sizes, largest_working_set, level_sizes, make_plan
+from ert.plan import combinations, curve_sizes, largest_working_set, latency_size, level_sizes, make_plan
 
 DEFAULT = load_config("default")
 KERNELS = load_kernels("cpu")
@@ -171,3 +171,44 @@ def test_bandwidth_is_measured_once_whatever_precisions_are_asked_for():
     plan = make_plan(FakeDevice(), restrict(DEFAULT, precisions=["fp32"]))
     assert {p.task.precision for p in plan.points if p.task.kernel.measures == "bandwidth"} == {"fp64"}
     assert {p.task.precision for p in plan.points if p.task.kernel.measures != "bandwidth"} == {"fp32"}
+
+
+# --- a GPU's caches -------------------------------------------------------------------------------------------------------------------
+
+# What the drivers of an H200 and an A100 say: L1 of all SMs together, L2, memory.
+H200 = (LevelFacts("L1", 132 * 256 * KIB, ""), LevelFacts("L2", 60 * MIB, ""), LevelFacts("DRAM", 100 * GIB, ""))
+A100 = (LevelFacts("L1", 108 * 192 * KIB, ""), LevelFacts("L2", 40 * MIB, ""), LevelFacts("DRAM", 60 * GIB, ""))
+
+
+@pytest.mark.parametrize("levels", [H200, A100], ids=["H200", "A100"])
+def test_kernels_that_go_past_l1_measure_l2_well_inside_its_near_half(levels):
+    # Beyond some 20 MB the far half of these L2s serves part of it.
+    sizes = level_sizes(levels[1], levels, DEFAULT, GIB, ("L2", "DRAM"))
+    assert len(sizes) == 2
+    assert all(levels[1].capacity_bytes / 8 <= size <= 20e6 for size in sizes)
+
+
+def test_a_kernel_that_uses_l1_measures_l2_between_both():
+    (size,) = level_sizes(H200[1], H200, DEFAULT, GIB, ("L1", "L2", "DRAM"))
+    assert H200[0].capacity_bytes < size < H200[1].capacity_bytes
+
+
+def test_one_thread_chases_through_its_own_l1_a_shared_l2_and_far_beyond_it():
+    l1, l2, dram = (latency_size(level, H200, 132, GIB) for level in H200)
+    assert l1 == 128 * KIB
+    assert 3 * 256 * KIB < l2 < 30 * MIB
+    assert dram == 8 * 60 * MIB
+    assert latency_size(H200[2], H200, 132, 100 * MIB) == 100 * MIB
+
+
+def test_a_level_of_unknown_size_is_not_chased_through():
+    levels = (LevelFacts("L1", None, ""), LevelFacts("L2", 60 * MIB, ""), LevelFacts("DRAM", GIB, ""))
+    assert latency_size(levels[0], levels, 132, GIB) is None
+    assert latency_size(levels[1], levels, 132, GIB) == 30 * MIB
+
+
+@given(l1=st.integers(10, 20), ratio=st.integers(1, 12), cores=st.integers(1, 256))
+def test_a_chased_size_never_exceeds_half_of_its_cache(l1, ratio, cores):
+    levels = (LevelFacts("L1", cores * 2**l1, ""), LevelFacts("L2", 2 ** (l1 + ratio), ""), LevelFacts("DRAM", 2**40, ""))
+    assert latency_size(levels[0], levels, cores, 2**40) == 2 ** (l1 - 1)
+    assert 0 < latency_size(levels[1], levels, cores, 2**40) <= 2 ** (l1 + ratio - 1)

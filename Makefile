@@ -15,7 +15,7 @@ help:
 	@echo "make test    all tests; correctness only, nothing is timed                        (ARGS=\"-k name\")"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   every ceiling as a share of its physical limit, repeatability, times; two to three minutes"
-	@echo "make readme  run the README's commands again and write their output into it"
+	@echo "make readme  run the commands of README and docs again and write their output into them"
 	@echo "make clean   remove what make made; results/ stays"
 
 sweep: $(VENV)/installed

@@ -24,9 +24,10 @@ _EXPECTED = frozenset({"SwPowerCap"})
 def settle(device: Device, ceilings: Iterable[Ceiling], sustained: Sequence[Candidate]) -> list[Ceiling]:
     """The ceilings with sustained values, where one was measured and differs by more than both intervals; the others as they are.
 
-    A sustained value above the physical limit is as impossible as any other and changes nothing.
+    A sustained value above the physical limit is as impossible as any other and changes nothing. Nor does one that another program
+    disturbed: all its samples are of one moment, which says more of that program than of what the device keeps up.
     """
-    measured = {_key(c): c for c in sustained}
+    measured = {_key(c): c for c in sustained if "disturbed" not in c.flags}
     found: list[Ceiling] = []
     for ceiling in ceilings:
         candidate = measured.get(_key_of(ceiling))

@@ -44,6 +44,12 @@ def test_a_roof_that_is_sustained_has_no_burst_and_keeps_its_value(tmp_path):
     assert all(roof.burst is None for roof in roofs(ceilings).values())
 
 
+def test_sustained_samples_that_another_program_disturbed_say_nothing(tmp_path):
+    ceilings = measured(FakeDevice(Machine(disturbed_share=1.0, capped={"fma": 0.5})), tmp_path, CONFIG)
+    assert sustained_points(ceilings)
+    assert all(c.burst is None for c in ceilings.all_ceilings)
+
+
 def test_the_highest_sustained_operation_is_the_roof_of_a_level(tmp_path):
     # A read reaches 50 GB/s at first and 30 in the end; a triad 45 all the time.
     ceilings = measured(FakeDevice(Machine(capped={"read": 0.6})), tmp_path, CONFIG)

@@ -55,6 +55,14 @@ def test_an_example_uses_a_command_and_options_that_exist(page: str, block: Bloc
     assert [word for word in parts if word.startswith("--") and word not in help_of(parts[0])] == []
 
 
+@pytest.mark.parametrize(("page", "block"), [each for each in CONSOLE if each[1].is_example], ids=label)
+def test_the_columns_of_a_kept_table_are_those_the_program_prints(page: str, block: Block):
+    lines = block.printed.splitlines()
+    headers = [lines[at - 1] for at, line in enumerate(lines) if line.strip().startswith("───")]
+    columns = {column for header in headers for column in re.split(r"\s{2,}", header.strip())}
+    assert [column for column in sorted(columns) if column not in SOURCES] == [], page
+
+
 def test_every_command_has_its_section_and_no_section_a_command_that_is_gone():
     assert re.findall(r"^#### `ert ([a-z]+)`", TEXT, re.MULTILINE) == sorted(COMMANDS, key=lambda name: TEXT.index(f"#### `ert {name}`"))
 

@@ -31,6 +31,8 @@ _FIRST_PATIENCE_S = 0.002
 _LAST_PATIENCE_S = 0.005
 # A candidate whose best sample is this far below the median of another one will not become the ceiling.
 _HOPELESS_SHARE = 0.9
+# Of so many rounds one goes to all unfinished points, the others to those in need.
+_WHOLE_ROUND = 4
 
 
 class Progress(Protocol):
@@ -116,7 +118,7 @@ class Sweep:
         self._device.make_ready([state.planned.task for state in self.states.values()])
         self._start_s = time.monotonic()
         for round_number in range(self._config.sampling.max_samples):
-            todo = self._todo()
+            todo = self._todo(round_number)
             if not todo or (round_number and self._is_time_up()):
                 break
             random.Random(f"{self._config.sampling.seed}/{round_number}").shuffle(todo)
@@ -150,10 +152,15 @@ class Sweep:
         state.add(found)
         return state
 
-    def _todo(self) -> list[PointState]:
-        """Unfinished points with a chance; while some have too few undisturbed samples for an interval, only those."""
+    def _todo(self, round_number: int) -> list[PointState]:
+        """Unfinished points with a chance; while some have too few undisturbed samples for an interval, only those.
+
+        But for every few rounds: a machine that never calms would leave the intervals of all others wide.
+        """
         best = self._best_rates()
         unfinished = [s for s in self.states.values() if not self._is_done(s) and not self._is_hopeless(s, best)]
+        if round_number % _WHOLE_ROUND == 0:
+            return unfinished
         wanted = self._config.sampling.min_samples
         return [state for state in unfinished if state.sample_set(self._device).quiet_s.size < wanted] or unfinished
 

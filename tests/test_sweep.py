@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 
 import pytest
@@ -9,6 +10,7 @@ from engine import DEFAULT, QUICK, Silent, sweep_of, with_sampling
 from fake_device import FakeDevice, Machine
 
 import ert.sweep
+from ert.devices.base import Sample, Task
 from ert.errors import DeviceError, ErtError, KernelError, MeasurementError
 from ert.journal import Visit, read_journal
 
@@ -128,6 +130,19 @@ def test_disturbed_points_are_sampled_on_until_they_have_enough_quiet_samples(tm
     quiet = {key: int(state.sample_set(device).quiet_s.size) for key, state in states.items()}
     won = [key for key, state in states.items() if key.startswith("mixed")]  # mixed points have no rival to lose against
     assert all(quiet[key] >= 8 for key in won)
+
+
+def test_points_that_never_calm_leave_the_others_a_part_of_the_time(tmp_path):
+    class Restless(FakeDevice):
+        def disturbance(self, sample: Sample, task: Task) -> float:
+            return float(task.kernel.measures == "mixed")
+
+    device = Restless(Machine(noise=0.1))
+    sweep_of(device, tmp_path, with_sampling(CONFIG, target_relative=1e-9)).run()
+    kinds = [task.kernel.measures for task in device.visits]
+    while_restless = device.visits[: len(kinds) - kinds[::-1].index("mixed")]
+    visits = Counter(id(task) for task in while_restless if task.kernel.measures == "compute")
+    assert max(visits.values()) > CONFIG.sampling.min_samples / CONFIG.sampling.per_visit
 
 
 def test_a_point_that_never_calms_ends_at_the_most_samples(tmp_path):

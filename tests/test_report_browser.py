@@ -152,6 +152,25 @@ def test_the_keyboard_walks_from_point_to_point_and_says_what_is_there(browser, 
     assert "31 TB/s" in spoken.get_attribute("textContent")
 
 
+def x_range(browser):
+    return browser.execute_script("return document.getElementById('chart-roofline')._fullLayout.xaxis.range")
+
+
+def test_the_keyboard_zooms_around_what_it_points_at_and_back(browser, pages):
+    opened(browser, pages["hostile"])
+    chart = browser.find_element(By.ID, "chart-roofline")
+    low, high = x_range(browser)
+    chart.send_keys(Keys.ARROW_RIGHT)
+    wait(browser, hover_texts)
+    chart.send_keys("+")
+    wait(browser, lambda d: x_range(d) != [low, high])
+    # The first point of a slope is the left edge of the frame.
+    assert x_range(browser) == pytest.approx([low, low + 0.7 * (high - low)], abs=1e-3)
+    chart.send_keys("0")
+    wait(browser, lambda d: x_range(d) == [low, high])
+    assert errors(browser) == []
+
+
 def test_a_row_leads_to_its_points_and_a_hostile_name_stays_text(browser, pages):
     opened(browser, pages["hostile"])
     row = browser.find_element(By.CSS_SELECTOR, "tr[data-kernel='0'] button")

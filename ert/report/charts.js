@@ -67,7 +67,7 @@ function hasRoom(xs, index) {
 function layoutOf(figureId, traces) {
   const figure = DATA.figures[figureId];
   const ink = pageColour("--ink");
-  const margin = { l: 72, r: rightMargin(figureId), t: 34, b: 52 };
+  const margin = { l: 80, r: rightMargin(figureId), t: 34, b: 52 };
   const layout = {
     xaxis: axisOf(figure.layout.xaxis),
     yaxis: axisOf(figure.layout.yaxis),

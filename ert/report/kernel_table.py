@@ -106,6 +106,7 @@ def _details(k: Judgement, roofs: Roofs, whole_s: float) -> dict[str, Json]:
     return {
         "hover": list[Json](hover_parts(k, whole_s)),
         "name": short_name(k.point.name, 400),
+        "short": short_name(k.point.name, 28),
         "label": k.point.label,
         "time": f"{with_prefix(k.point.time_s, 's')} in {launches(k)}",
         "facts": list[Json](facts),

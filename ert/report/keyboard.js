@@ -1,11 +1,17 @@
-// Charts without a mouse: arrow keys go from point to point, and what stands there is shown and spoken.
+// Charts without a mouse: arrow keys go from point to point, and what stands there is shown and spoken; + and - zoom.
+
+// What stays of each axis; null shows all of it again.
+const ZOOMS = { "+": 0.7, "=": 0.7, "-": 1 / 0.7, 0: null };
 
 function wireKeyboard(chart) {
   const at = { trace: 0, point: -1 };
   chart.addEventListener("keydown", (event) => {
+    // Those belong to the browser, which zooms the page with the same keys.
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
     const step = { ArrowRight: [0, 1], ArrowLeft: [0, -1], ArrowDown: [1, 0], ArrowUp: [-1, 0] }[event.key];
     if (event.key === "Escape") Plotly.Fx.unhover(chart);
     else if (event.key === "Enter") enter(chart, at);
+    else if (event.key in ZOOMS) zoom(chart, ZOOMS[event.key]);
     else if (step) move(chart, at, step);
     else return;
     event.preventDefault();
@@ -31,6 +37,21 @@ function move(chart, at, [traceStep, pointStep]) {
   if (traceStep) at.point = 0;
   Plotly.Fx.hover(chart, [{ curveNumber, pointNumber: order[at.point] }]);
   speak(trace, order[at.point]);
+}
+
+// Around what is pointed at, else around the middle; the axes are logarithmic.
+function zoom(chart, factor) {
+  const point = chart._hoverdata?.[0];
+  const change = {};
+  for (const name of ["xaxis", "yaxis"]) {
+    const whole = DATA.figures[chart.dataset.figure].layout[name].range;
+    const shown = chart._fullLayout[name].range;
+    const middle = point ? Math.log10(point[name[0]]) : (shown[0] + shown[1]) / 2;
+    if (factor) change[`${name}.range`] = shown.map((end) => middle + (end - middle) * factor);
+    else if (whole) change[`${name}.range`] = [...whole];
+    else change[`${name}.autorange`] = true;
+  }
+  Plotly.relayout(chart, change);
 }
 
 function speak(trace, index) {

@@ -2,8 +2,12 @@
 
 const LINE_HEIGHT = 15;
 const LABEL_SIZE = 12;
+// A label between two slopes stands nearer to its own where they are this far apart.
+const SLOPE_GAP = 22;
 const LEADER = 22;
 const NAMED_KERNELS = 8;
+// A telephone has no room for names among many markers; the table below has them.
+const NAMED_KERNELS_NARROW = 2;
 
 function annotationsOf(figureId, traces, frame) {
   const shown = traces.filter((trace) => trace.visible === true && trace.meta);
@@ -99,26 +103,33 @@ function spread(entries, height) {
   }
 }
 
-// Along the slope, near its left end; a label moves on where the line above it is too close.
+// Along the slope, near its left end: above it, below where the next line above is too close, further on where both are.
 function slopeLabels(traces, frame) {
-  let previous = null;
-  return traces.flatMap((t) => {
-    const start = firstInside(t, frame);
-    const end = { x: Math.min(frame.x(t.x.at(-1)), frame.width), y: Math.max(frame.y(t.y.at(-1)), 0) };
-    const angle = Math.atan2(start.y - end.y, end.x - start.x);
+  const slopes = traces.map((t) => slopeOf(t, frame));
+  let along = 0;
+  return traces.flatMap((t, index) => {
+    const { start, end, angle, height } = slopes[index];
     const length = textWidth(t.meta.label);
-    const height = start.y + (start.x - 0) * Math.tan(angle);
-    const isClose = previous && Math.abs(previous.height - height) * Math.cos(angle) < LINE_HEIGHT + 4;
-    const along = isClose ? previous.along + length * 1.25 : length * 0.75;
+    const gapTo = (other) => (other ? Math.abs(other.height - height) * Math.cos(angle) : Infinity);
+    const [above, below] = [gapTo(slopes[index - 1]), gapTo(slopes[index + 1])].map((gap) => gap > SLOPE_GAP);
+    along = above || below ? length * 0.75 : along + length * 1.25;
     if (end.x - start.x < length * Math.cos(angle)) return [];
-    previous = { height, along };
-    const x = start.x + along * Math.cos(angle) - 9 * Math.sin(angle);
-    const y = start.y - along * Math.sin(angle) - 9 * Math.cos(angle);
+    const away = above || !below ? 9 : -9;
+    const x = start.x + along * Math.cos(angle) - away * Math.sin(angle);
+    const y = start.y - along * Math.sin(angle) - away * Math.cos(angle);
     return [{
       ...plain(t.meta.label, t.line.color), xref: "paper", yref: "paper", x: x / frame.width, y: 1 - y / frame.height,
       xanchor: "center", yanchor: "middle", textangle: (-angle * 180) / Math.PI,
     }];
   });
+}
+
+// Both ends in the frame, the angle, and the height at the left edge, in pixels.
+function slopeOf(trace, frame) {
+  const start = firstInside(trace, frame);
+  const end = { x: Math.min(frame.x(trace.x.at(-1)), frame.width), y: Math.max(frame.y(trace.y.at(-1)), 0) };
+  const angle = Math.atan2(start.y - end.y, end.x - start.x);
+  return { start, end, angle, height: start.y + start.x * Math.tan(angle) };
 }
 
 // Where a rising line enters the frame, in pixels.
@@ -150,7 +161,7 @@ function kernelLabels(traces, frame) {
   const taken = [];
   return [...places.values()]
     .sort((a, b) => b.size - a.size)
-    .slice(0, NAMED_KERNELS)
+    .slice(0, frame.isNarrow ? NAMED_KERNELS_NARROW : NAMED_KERNELS)
     .flatMap((place) => kernelLabel(place, frame, taken));
 }
 
@@ -159,7 +170,7 @@ function sizeOf(trace, index) {
 }
 
 function kernelLabel(place, frame, taken) {
-  const text = shortened(DATA.kernels[place.row].name);
+  const text = DATA.kernels[place.row].short;
   const [x, y, width] = [frame.x(place.x), frame.y(place.y), textWidth(text) + 6];
   if (x < 0 || x > frame.width || y < 0 || y > frame.height) return [];
   const reach = place.size / 2 + 3;
@@ -178,10 +189,6 @@ function kernelLabel(place, frame, taken) {
 
 function overlap(one, other) {
   return one[0] < other[2] && other[0] < one[2] && one[1] < other[3] && other[1] < one[3];
-}
-
-function shortened(name) {
-  return name.length <= 28 ? name : `${name.slice(0, 18)}...${name.slice(-7)}`;
 }
 
 // From one version of a kernel to the next, at the slowest level that both have.

@@ -92,7 +92,7 @@ def _header(content: Content, sections: list[Section]) -> Html:
     found = provenance(content.ceilings)
     facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
     buttons = [tag("button", "Theme: auto", type="button", id="theme"), tag("button", "Print", type="button", id="print")]
-    title = tag("div", tag("div", tag("h1", found.device), tag("p", facts, cls="facts")), tag("div", *buttons), cls="title")
+    title = tag("div", tag("div", tag("h1", found.device), tag("p", facts, cls="facts")), tag("div", *buttons, cls="buttons"), cls="title")
     links = [tag("li", tag("a", s.title, href=f"#{s.id}")) for s in sections]
     return tag("header", title, *([tag("nav", tag("ul", *links), aria_label="Sections")] if links else []))
 

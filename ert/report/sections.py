@@ -77,7 +77,8 @@ def roofline_section(content: Content, figure: Figure) -> Section:
         cls="controls",
     )
     hint = "Hover over a line or point for its numbers and their 95 % intervals; drag to zoom, double-click to zoom out. "
-    hint += "On the keyboard: Tab to the chart, then the arrow keys" + ("; Enter chooses a kernel." if has_kernels else ".")
+    hint += "On the keyboard: Tab to the chart, then the arrow keys, + and - to zoom, 0 for all"
+    hint += "; Enter chooses a kernel." if has_kernels else "."
     caption = "Below the slope of a level no kernel moves its bytes faster; below a flat roof none computes faster."
     parts = [tag("p", hint, cls="hint"), controls, chart("roofline", figure, caption, is_large=True)]
     return Section("roofline", "Roofline", joined([*parts, _panel()] if has_kernels else parts))

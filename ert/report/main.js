@@ -13,12 +13,14 @@ function nextTheme() {
   redrawAll();
 }
 
-// Paper is light and narrower than the screen; every chart must be there.
+// Paper is light and narrower than the screen; every chart must be there, the first on the first page.
+const PAPER = { width: "680px", height: "440px" };
+
 function preparePrint() {
   state.printing = true;
   showTheme();
   for (const figureId of Object.keys(DATA.figures)) {
-    chartOf(figureId).style.width = "680px";
+    Object.assign(chartOf(figureId).style, PAPER);
     draw(figureId);
     Plotly.Plots.resize(chartOf(figureId));
   }
@@ -27,7 +29,7 @@ function preparePrint() {
 function endPrint() {
   state.printing = false;
   showTheme();
-  for (const figureId of Object.keys(DATA.figures)) chartOf(figureId).style.width = "";
+  for (const figureId of Object.keys(DATA.figures)) Object.assign(chartOf(figureId).style, { width: "", height: "" });
   redrawAll();
 }
 

@@ -8,6 +8,7 @@ arrays = 1
 
 [parameters]
 ERT_NONTEMPORAL = { default = 0, values = [0], doc = "in place, the line is in the cache already: a plain store" }
+ERT_GROUPED = { default = 0, values = [0, 1], only = { 1 = ["L3", "DRAM"] }, doc = "1: the loads of a trip before its stores" }
 
 [trip]
 array_bytes = "8 * vector_bytes"
@@ -28,8 +29,15 @@ uint64_t ert_kernel(const ert_work *work) {
     ERT_KEEP_ROLLED
     for (uint64_t trip = 0, at = 0; trip < trips; trip++, at = ert_wrap(at + VECTORS * ERT_VECTOR_BYTES, bytes)) {
         ERT_TRIP;
+        ert_vec x[VECTORS];
         ERT_UNROLL_FULLY
-        for (int v = 0; v < VECTORS; v++) ert_store(a + at + v * ERT_VECTOR_BYTES, (ert_bits)(s * ERT_AT(const ert_vec, a + at, v)));
+        for (int v = 0; v < VECTORS; v++) {
+            x[v] = s * ERT_AT(const ert_vec, a + at, v);
+            if (!ERT_GROUPED) ert_store(a + at + v * ERT_VECTOR_BYTES, (ert_bits)x[v]);
+        }
+        if (ERT_GROUPED)
+            ERT_UNROLL_FULLY
+            for (int v = 0; v < VECTORS; v++) ert_store(a + at + v * ERT_VECTOR_BYTES, (ert_bits)x[v]);
     }
     return trips;
 }

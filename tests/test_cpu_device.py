@@ -207,11 +207,10 @@ def test_a_core_that_issues_less_than_its_plateau_is_disturbed(calm, width, is_d
     assert (calm.disturbance(Sample(1.0, issue_width=width), task("fma")) > 0) is is_disturbed
 
 
-def test_a_neighbour_on_the_core_does_not_matter_far_beyond_the_last_cache(calm):
-    busy = Sample(1.0, issue_width=1.5)
-    assert calm.disturbance(busy, task("read", size=512 * 2**20)) == 0
-    assert calm.disturbance(busy, task("read", size=16 * 2**20)) > 0
-    assert calm.disturbance(busy, task("mixed", size=512 * 2**20)) > 0
+@pytest.mark.parametrize("size", [16 * 2**20, 512 * 2**20])
+def test_a_neighbour_on_the_core_disturbs_memory_work_too(calm, size):
+    assert calm.disturbance(Sample(1.0, issue_width=1.5), task("read", size=size)) > 0
+    assert calm.disturbance(Sample(1.0, issue_width=3.0), task("read", size=size)) == 0
 
 
 def test_the_last_level_is_the_memory_a_sweep_may_take(device):

@@ -47,8 +47,6 @@ _CALIBRATION_PROBES = 400
 # Arrays start at the same place in a page: then no load meets the low 12 address bits of an unfinished store, which costs the L1 triad
 # up to half its rate on Zen 3 (46 to 80 of 96 byte per cycle at other distances).
 _PAGE_BYTES = 4096
-# Beyond this many times the last cache memory is the bottleneck, and a neighbour on the core no longer shows.
-_LAST_CACHE_REACH = 1.5
 # Rounds of one ping-pong beside a batch of samples: some 10 us.
 _LATENCY_ROUNDS = 50
 # Times by core are kept up to this many: beyond it one sample in the journal would be a page long.
@@ -131,10 +129,10 @@ class CpuDevice:
         return [cache_warning] if cache_warning else []
 
     def disturbance(self, sample: Sample, task: Task) -> float:
-        """A neighbour on a core slows what stays inside the cores and the last cache; where the cores lie decides about what they share."""
+        """A neighbour on a core slows all work, memory's by 5 to 8 % on Zen 3; where the cores lie decides about what they share."""
         size = task.working_set_bytes or 0
         amount = 0.0
-        if self.needs_quiet_cores(task.kernel, size) and sample.issue_width is not None and sample.issue_width < self.gate.threshold:
+        if sample.issue_width is not None and sample.issue_width < self.gate.threshold:
             amount += 1 - sample.issue_width / (self.gate.reference or sample.issue_width)
         if size > self._private_bytes and sample.core_latency_s is not None and not self._placements.is_chosen(sample.core_latency_s):
             amount += 1
@@ -143,10 +141,6 @@ class CpuDevice:
     def core_threshold(self, task: Task) -> float | None:
         is_private = (task.working_set_bytes or 0) <= self._private_bytes
         return self.gate.threshold if is_private and 1 < self.threads <= _MOST_CORES_TOLD else None
-
-    def needs_quiet_cores(self, kernel: Kernel, working_set_bytes: int) -> bool:
-        """Only a pure memory kernel that is far beyond the last cache does not care about its cores."""
-        return kernel.measures != "bandwidth" or working_set_bytes <= _LAST_CACHE_REACH * self._last_cache_bytes
 
     def repeats_to_warm(self, bytes_walked: float) -> int:
         """Repeats, each over ``bytes_walked``, that replace everything in the last cache."""
@@ -312,7 +306,7 @@ class PreparedCpu:
         return trips * step, share // (trips * step), trips
 
     def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
-        stamps = self._device.run(self._loaded, self._jobs(repeats), count, self._patience_s(patience_s))
+        stamps = self._device.run(self._loaded, self._jobs(repeats), count, patience_s)
         self._go_on(repeats * count)
         wanted = repeats * self._trips_per_repeat
         if not np.all(stamps["trips"] == wanted):
@@ -321,10 +315,6 @@ class PreparedCpu:
             )
         latency_s = self._device.core_latency_s()
         return [_to_sample(row, latency_s) for row in stamps]
-
-    def _patience_s(self, patience_s: float) -> float:
-        """Quiet moments are scarce: who does not need them does not wait for them."""
-        return patience_s if self._device.needs_quiet_cores(self._loaded.variant.kernel, self.working_set_bytes or 0) else 0.0
 
     def warm_up(self) -> None:
         """Bring the caches into the state of steady use, from wherever the point before left them."""

@@ -193,6 +193,11 @@ def test_latex_keeps_columns_braces_and_specials_in_order():
     assert r"\textbf{L1} & \textbf{triad *} & \textbf{1.442 TB/s} & \textbf{1.439--1.445} & \textbf{89.4 \%}" in text
 
 
+def test_latex_prints_the_command_as_it_is_typed():
+    # Two hyphens in a row would be printed as one dash.
+    assert "Made by: ert sweep -{}-device cpu." in written("latex", replace(CPU, argv=("ert", "sweep", "--device", "cpu")))
+
+
 @settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(any_ceilings())
 def test_any_ceilings_are_exported_or_refused_with_a_reason(ceilings):

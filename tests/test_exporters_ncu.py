@@ -26,7 +26,8 @@ GPU = replace(
 # What ncu collects on that device: FMA lanes and the write-back port of 132 SMs, 2 x 768 B per DRAM cycle.
 DEVICE = {
     "dram__bytes.sum.peak_sustained": 2 * 6144 / 8,
-    "l1tex__lsu_writeback_active.sum.peak_sustained": 132,
+    # Of the port that the shipped sections name from capability 9.0 on: their 128 B times this is 16896 B per clock.
+    "l1tex__lsu_writeback_active_mem_lgds.sum.peak_sustained": 132,
     "sm__sass_thread_inst_executed_op_dfma_pred_on.sum.peak_sustained": 64 * 132,
     "sm__sass_thread_inst_executed_op_ffma_pred_on.sum.peak_sustained": 128 * 132,
     # Packed: one thread instruction is two multiply-adds.
@@ -118,6 +119,16 @@ def test_the_roofs_that_ncu_draws_are_the_measured_ones():
         roofs = drawn[f"Measured roofline, {precision} precision"]
         assert {name: bandwidth for name, (_, bandwidth) in roofs.items()} == pytest.approx(traffic, rel=1e-5)
         assert [work for work, _ in roofs.values()] == pytest.approx([peak] * 3, rel=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("capability", "suffix"), [("7.0", ""), ("7.5", "_mem_lg"), ("8.9", "_mem_lg"), ("9.0", "_mem_lgds"), ("12.0", "_mem_lgds")]
+)
+def test_the_port_of_l1_is_that_of_the_architecture(capability, suffix):
+    # Limits of the file, so that no table of architectures is asked.
+    known = replace(GPU, compute_ceilings=tuple(replace(c, limit=c.value, limit_source="x") for c in GPU.compute_ceilings))
+    found = definitions(section(replace(known, device={**GPU.device, "compute_capability": capability})))
+    assert found["derived__ert_l1_bytes_peak"].startswith(f"l1tex__lsu_writeback_active{suffix}.sum.peak_sustained * ")
 
 
 def test_every_metric_is_defined_or_of_the_device():

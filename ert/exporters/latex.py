@@ -67,5 +67,6 @@ def _line(cells: Iterable[str], *, is_bold: bool) -> str:
 
 
 def _escaped(text: str) -> str:
-    """LaTeX's own characters as text; one the input encoding may lack stays as it is, XeLaTeX and LuaLaTeX print it."""
-    return re.sub(r'[\\{}$&#%_~^<>|"]', lambda found: _SPECIAL[found[0]], " ".join(text.split())).replace(" .. ", "--")
+    """LaTeX's own characters as text, and two hyphens as such; one the input encoding may lack stays as it is, XeLaTeX prints it."""
+    plain = re.sub(r'[\\{}$&#%_~^<>|"]', lambda found: _SPECIAL[found[0]], " ".join(text.split()))
+    return plain.replace("--", "-{}-").replace(" .. ", "--")

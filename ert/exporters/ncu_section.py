@@ -22,8 +22,13 @@ IDENTIFIER = "ErtMeasuredRoofline"
 
 # precision -> its letter in SASS metric names, its name, and the FLOPs of one FMA instruction of a thread (half2 holds two).
 _PRECISIONS = {"fp64": ("d", "double", 2), "fp32": ("f", "single", 2), "fp16": ("h", "half", 4)}
-# One cycle of this unit per clock and SM at most: a metric that is the number of SMs, whatever the product.
-_SM_CYCLES = "l1tex__lsu_writeback_active.sum.peak_sustained"
+# Compute capability it begins with -> the write-back port of L1 as the shipped sections call it on that architecture. It is
+# active once per clock and SM at most, so that its peak is the number of SMs, whatever the product.
+_WRITEBACK = {
+    (9, 0): "l1tex__lsu_writeback_active_mem_lgds.sum.peak_sustained",
+    (7, 5): "l1tex__lsu_writeback_active_mem_lg.sum.peak_sustained",
+    (7, 0): "l1tex__lsu_writeback_active.sum.peak_sustained",
+}
 _SM_CLOCK, _L1_CLOCK, _DRAM_CLOCK = (f"{unit}__cycles_elapsed.avg.per_second" for unit in ("sm", "l1tex", "dram"))
 _ACHIEVED = {"DRAM": "dram__bytes.sum.per_second", "L2": "lts__t_bytes.sum.per_second", "L1": "l1tex__t_bytes.sum.per_second"}
 
@@ -65,10 +70,18 @@ def _traffic(ceilings: Ceilings, level: str) -> _Peak | None:
             if isinstance(limit, NoLimit)
             else _Peak(name, label, "dram__bytes.sum.peak_sustained", roof.value / limit.value, _DRAM_CLOCK)
         )
-    sms = ceilings.device.get("sm_count")
-    if not isinstance(sms, int) or sms < 1 or not roof.clock_hz:
+    sms, port = ceilings.device.get("sm_count"), _writeback(ceilings)
+    if not isinstance(sms, int) or sms < 1 or not roof.clock_hz or port is None:
         return None
-    return _Peak(name, label, _SM_CYCLES, roof.value / roof.clock_hz / sms, _L1_CLOCK)
+    return _Peak(name, label, port, roof.value / roof.clock_hz / sms, _L1_CLOCK)
+
+
+def _writeback(ceilings: Ceilings) -> str | None:
+    """The metric that counts SMs on this device; None where its architecture is not known."""
+    major, dot, minor = str(ceilings.device.get("compute_capability", "")).partition(".")
+    if not (dot and major.isdecimal() and minor.isdecimal()):
+        return None
+    return next((metric for first, metric in _WRITEBACK.items() if (int(major), int(minor)) >= first), None)
 
 
 def _work(ceilings: Ceilings, precision: str) -> _Peak | None:

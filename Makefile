@@ -15,6 +15,8 @@ help:
 	@echo "make test    all tests; correctness only, nothing is timed                        (ARGS=\"-k name\")"
 	@echo "make lint    ruff and mypy"
 	@echo "make bench   every ceiling as a share of its physical limit, repeatability, times; two to three minutes"
+	@echo "make setup-cuda  build PyCUDA for an NVIDIA GPU, with or without a CUDA toolkit   (WHEELS=DIR: no network)"
+	@echo "make gpu-check   prove a GPU in under six minutes; files go to results/            (DEVICE=1)"
 	@echo "make readme  run the commands of README and docs again and write their output into them"
 	@echo "make clean   remove what make made; results/ stays"
 

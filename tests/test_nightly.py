@@ -47,6 +47,7 @@ def machines(monkeypatch: pytest.MonkeyPatch) -> list[Machine | Exception]:
         return FakeDevice(found, seed=next(seeds))
 
     monkeypatch.setattr("ert.runner.open_device", open_device)
+    monkeypatch.setattr("ert.runner.lock_name", str)
     return queue
 
 
@@ -59,6 +60,7 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Ceilings]:
     """One run as `ert nightly` stores it."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("ert.runner.open_device", lambda _id, _options: FakeDevice(Machine()))
+        patch.setattr("ert.runner.lock_name", str)
         yield load(night(tmp_path_factory.mktemp("first")).paths[0])
 
 

@@ -2,7 +2,9 @@
 
 import json
 import os
+import signal
 import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 
@@ -66,6 +68,19 @@ def test_when_every_device_fails_nothing_is_written(tmp_path):
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.count("was not measured") == 2
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interrupt_ends_the_device_at_hand_and_those_behind_it(tmp_path):
+    process = start("--device", "all", "--out", str(tmp_path))
+    for _ in range(600):
+        if any(path.read_text().count("\n") > 3 for path in tmp_path.glob("cuda-0/*.points.jsonl")):
+            break
+        time.sleep(0.1)
+    process.send_signal(signal.SIGINT)
+    stderr = process.communicate(timeout=60)[1]
+    assert process.returncode == 130
+    assert "go on with: ert sweep --device cuda:0 --resume" in stderr
+    assert not (tmp_path / "cuda-1").exists()
 
 
 def test_one_sweep_is_resumed_not_all(tmp_path):

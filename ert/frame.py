@@ -38,6 +38,8 @@ def _row(p: Point) -> dict[str, object]:
         "rate_flop_per_s": p.rate_flop_per_s,
         "bandwidth_bytes_per_s": p.bandwidth_bytes_per_s,
         "ai_flop_per_byte": p.ai_flop_per_byte,
+        "operands": p.operands,
+        "sustain_s": p.sustain_s,
         "status": p.status,
         "reason": p.reason,
     }

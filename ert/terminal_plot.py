@@ -17,8 +17,9 @@ from ert.precisions import rate_unit
 from ert.units import with_prefix
 
 # Narrower or lower than this a roof cannot be told from its ridge.
-LEAST_WIDTH, LEAST_HEIGHT = 40, 12
+LEAST_WIDTH, LEAST_HEIGHT = 36, 12
 _AXIS = 6
+_PREFERRED = 0.35
 # Rich's names; the order is that of the flat roofs, the slopes are in the terminal's own colour.
 _COLOURS = ("cyan", "magenta", "yellow", "green", "blue", "red", "bright_cyan", "bright_magenta", "bright_yellow", "bright_green")
 # Bits of the dots of a braille cell, by column and row from the top (Unicode 16.0, chapter 21, Braille Patterns).
@@ -42,32 +43,30 @@ class _Canvas:
         """Dots per cell."""
         return (2, 4) if self.is_braille else (1, 1)
 
-    def dot(self, x: float, y: float, character: str, style: str) -> None:
-        """``x``, ``y`` from 0 to 1, left to right and bottom to top; outside nothing is drawn."""
+    def cell(self, x: float, y: float) -> tuple[int, int]:
+        """Column and row of a place; ``x``, ``y`` from 0 to 1, left to right and bottom to top."""
+        (across, down), (column, row) = self.scale, self._dot(x, y)
+        return column // across, row // down
+
+    def _dot(self, x: float, y: float) -> tuple[int, int]:
         across, down = self.scale
-        column, row = round(x * (self.width * across - 1)), round((1 - y) * (self.height * down - 1))
-        cell = column // across, row // down
+        return round(x * (self.width * across - 1)), round((1 - y) * (self.height * down - 1))
+
+    def dot(self, x: float, y: float, character: str, style: str) -> None:
+        """Outside of 0 to 1 nothing is drawn."""
         if not (0 <= x <= 1 and 0 <= y <= 1):
             return
+        cell, (column, row) = self.cell(x, y), self._dot(x, y)
         if self.is_braille:
             self.dots[cell] = self.dots.get(cell, 0) | _BRAILLE[column % 2][row % 4]
         else:
             self.letters.setdefault(cell, character)
         self.styles.setdefault(cell, style)
 
-    def write(self, column: int, row: int, text: str, style: str) -> bool:
-        """Write a word if it fits and hides no other; says whether it did."""
-        cells = [(column + i, row) for i in range(len(text))]
-        if (
-            not 0 <= row < self.height
-            or column < 0
-            or column + len(text) > self.width
-            or any(c in self.letters for c in cells if self.is_braille)
-        ):
-            return False
+    def write(self, cells: list[tuple[int, int]], text: str, style: str) -> None:
+        """One letter a cell, over whatever is drawn there."""
         for cell, letter in zip(cells, text, strict=True):
             self.letters[cell], self.styles[cell] = letter, style
-        return True
 
     def line(self, row: int) -> Text:
         text = Text()
@@ -85,7 +84,7 @@ def terminal_roofline(ceilings: Ceilings, width: int, height: int = 24, *, is_un
     """
     chart = chart_of(ceilings)
     names = _names(chart, width)
-    canvas = _Canvas(_room(names, width), max(LEAST_HEIGHT, height - 4), is_unicode)
+    canvas = _Canvas(_room([*names, *_level_names(chart)], width), max(LEAST_HEIGHT, height - 4), is_unicode)
     styles = {f.precision: _COLOURS[i % len(_COLOURS)] for i, f in enumerate(_first_of_each(chart.flats))}
     _draw(canvas, chart, styles)
     _name_slopes(canvas, chart)
@@ -142,26 +141,41 @@ def _height(slope: Slope, chart: Chart, x: float) -> float:
 
 
 def _name_slopes(canvas: _Canvas, chart: Chart) -> None:
-    """Left above the line, of the lowest one right below it; further right where another name stands already."""
+    """The level on its line, where that hides least of the others, a third of the way up by preference."""
+    taken: set[tuple[int, int]] = set()
     for slope in chart.slopes:
-        name = f"{slope.level} {with_prefix(slope.bandwidth_bytes_per_s, 'B/s')}"
-        is_lowest = slope is chart.slopes[-1]
-        for column in range(1, canvas.width - len(name)):
-            end = column if is_lowest else column + len(name)
-            row = round((1 - _height(slope, chart, end / canvas.width)) * (canvas.height - 1)) + (1 if is_lowest else -1)
-            if canvas.write(column + (2 if is_lowest else 0), row, name, "bold"):
-                break
+        end = _place(slope.x_end, chart.x)
+        own = list(dict.fromkeys(canvas.cell(x, _height(slope, chart, x)) for x in _samples(canvas, 0.0, end)))
+        places = [_centred(cell, slope.level, canvas) for cell in own]
+        hidden = [sum(c in taken or ((c in canvas.dots or c in canvas.letters) and c not in own) for c in cells) for cells in places]
+        best = min(range(len(own)), key=lambda i: (hidden[i], abs(i / len(own) - _PREFERRED)))
+        canvas.write(places[best], slope.level, "bold")
+        # A blank around a name keeps two of them apart.
+        taken.update((column + step, row) for column, row in places[best] for step in (-1, 0, 1))
+
+
+def _centred(cell: tuple[int, int], text: str, canvas: _Canvas) -> list[tuple[int, int]]:
+    """The cells of a word around this one, inside the picture."""
+    start = min(max(cell[0] - len(text) // 2, 0), canvas.width - len(text))
+    return [(start + step, cell[1]) for step in range(len(text))]
 
 
 def _beside(canvas: _Canvas, chart: Chart, names: list[str], styles: dict[str, str]) -> dict[int, Text]:
-    """Row -> the names of flat roofs right of it; one that has no room of its own moves to the next free row."""
+    """Row -> what stands right of it: the names of flat roofs, moved down where one has no row of its own, and below the levels."""
     found: dict[int, Text] = {}
     for flat, name in sorted(zip(chart.flats, names, strict=True), key=lambda pair: -pair[0].rate_flop_per_s):
         row = round((1 - _place(flat.rate_flop_per_s, chart.y)) * (canvas.height - 1))
         free = next((r for r in range(row, canvas.height) if r not in found), None)
         if free is not None:
             found[free] = Text(f" {name}", styles[flat.precision])
+    below = range(max(found, default=-1) + 1, canvas.height)
+    for row, name in zip(below[-len(chart.slopes) :], _level_names(chart), strict=False):
+        found[row] = Text(f" {name}", "bold")
     return found
+
+
+def _level_names(chart: Chart) -> list[str]:
+    return [f"{s.level} {with_prefix(s.bandwidth_bytes_per_s, 'B/s')}" for s in chart.slopes]
 
 
 def _framed(canvas: _Canvas, chart: Chart, right: dict[int, Text]) -> Text:

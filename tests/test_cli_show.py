@@ -62,10 +62,18 @@ def test_folder_text_and_newer_file_are_refused_by_name(tmp_path: Path):
 
 
 def test_plot_draws_the_roof_above_the_tables_with_dots_or_letters():
-    dots, letters = ert("show", "--plot", CPU, PYTHONIOENCODING="utf-8"), ert("show", "--plot", CPU, PYTHONIOENCODING="ascii")
+    dots, letters = (ert("show", "--plot", CPU, LC_ALL="C.UTF-8", PYTHONIOENCODING=encoding) for encoding in ("utf-8", "ascii"))
     assert dots.stdout.index("arithmetic intensity") < dots.stdout.index("Bandwidth")
     assert any("\u2800" <= c <= "\u28ff" for c in dots.stdout)
     assert letters.stdout.partition("Bandwidth")[0].isascii()
+
+
+def test_plot_is_ascii_where_the_c_locale_is_asked_for_and_never_very_wide():
+    for locale in ({"LC_ALL": "C"}, {"LC_ALL": "", "LANG": "C"}, {"LC_ALL": "", "LANG": "POSIX"}):
+        roof = ert("show", "--plot", CPU, **locale).stdout.partition("arithmetic intensity")[0]
+        assert roof.isascii() and "+--" in roof
+    roof = ert("show", "--plot", CPU, LC_ALL="C.UTF-8", COLUMNS="200").stdout.partition("arithmetic intensity")[0]
+    assert max(map(len, roof.splitlines())) <= 120 and not roof.isascii()
 
 
 def test_plot_is_cut_off_on_a_narrow_terminal_and_never_folded():

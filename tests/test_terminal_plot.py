@@ -53,6 +53,19 @@ def test_every_roof_is_named_and_every_decade_has_a_tick():
         assert tick in text
 
 
+def test_a_level_is_written_on_its_own_line_and_its_bandwidth_beside_the_picture():
+    # 24 lines and the axes around them: DRAM at 1 TB/s is at 10 TFLOP/s where the intensity is 10.
+    far = make_ceilings({"L1": 100e12, "L2": 10e12, "DRAM": 1e12}, {("fp64", "vector"): 10e12})
+    drawn = [line[6:] for line in rows(far, is_unicode=False) if "|" in line]
+    for level in ("L1", "L2", "DRAM"):
+        (row,) = [i for i, line in enumerate(drawn) if re.search(rf"{level}(?! \d)", line)]
+        column = drawn[row].index(level)
+        # The line goes on right above the word, or left and right of it where it is flat.
+        around = drawn[row - 1][column - 2 : column + len(level) + 3] + drawn[row][column - 1] + drawn[row][column + len(level)]
+        assert "/" in around
+    assert [line.split()[-3:] for line in drawn[-3:]] == [["L1", "100", "TB/s"], ["L2", "10", "TB/s"], ["DRAM", "1", "TB/s"]]
+
+
 def test_ascii_is_ascii():
     assert "\n".join(rows(load(DATA / "cpu.json"), is_unicode=False)).isascii()
 

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import os
+
 import click
 from rich.console import Console
 
 from ert.ceilings import Ceilings, ceilings_to_json, load
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.tables import ceilings_report
+
+# A roof that is much wider than high is hard to read; a pipe is as wide as its tables need.
+_WIDEST = 120
 
 
 @click.command(epilog="\b\nExamples:\n  ert show results/cpu/20261201T020000Z.json\n  ert show results/cpu/20261201T020000Z.json --plot")
@@ -32,6 +37,12 @@ def show(ceilings: str, with_plot: bool, json_path: str | None) -> None:
 def _print_roof(console: Console, ceilings: Ceilings) -> None:
     from ert.terminal_plot import terminal_roofline  # noqa: PLC0415  (brings NumPy, which the tables do not need)
 
-    roof = terminal_roofline(ceilings, console.width, is_unicode=console.encoding.startswith("utf"))
+    is_unicode = console.encoding.startswith("utf") and not _is_plain_locale()
+    roof = terminal_roofline(ceilings, min(console.width, _WIDEST), is_unicode=is_unicode)
     # On a narrow terminal cut off rather than folded: a folded picture is none.
     console.print(roof, no_wrap=True, overflow="ignore", crop=True)
+
+
+def _is_plain_locale() -> bool:
+    """Whether the person asked for the C locale: Python writes UTF-8 all the same (PEP 538, 540), but fonts may lack braille."""
+    return (os.environ.get("LC_ALL") or os.environ.get("LANG")) in ("C", "POSIX")

@@ -17,12 +17,13 @@ from pathlib import Path
 
 from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, load
 from ert.checks import name_of
-from ert.devices import canonical_id
-from ert.devices.cuda import CudaDevice
+from ert.devices import Options, canonical_id, lock_name
+from ert.devices.cuda import CudaDevice, open_device
 from ert.errors import ErtError, UnsupportedError
 from ert.files import write_text_atomic
 from ert.hostcc import cache_folder
 from ert.kernels import load_kernels
+from ert.lock import device_lock
 from ert.nvcompile import Target, find_compiler
 from ert.sass_check import check_variants, default_variants
 from ert.units import with_prefix
@@ -84,11 +85,12 @@ def check(device_id: str, out: Path, sweeps: Sequence[str]) -> Iterator[Row]:
 
 def on_device(device_id: str, rows: Callable[[CudaDevice], Iterator[Row]]) -> list[Row]:
     """Rows of a step that needs the device itself, which is free again afterwards."""
-    device = CudaDevice(int(device_id.removeprefix("cuda:")))
-    try:
-        return list(rows(device))
-    finally:
-        device.close()
+    with device_lock(lock_name(device_id), device_id):
+        device = open_device(device_id, Options())
+        try:
+            return list(rows(device))
+        finally:
+            device.close()
 
 
 def code_rows(device: CudaDevice) -> Iterator[Row]:
@@ -111,7 +113,7 @@ def sweep(device_id: str, config: str, out: Path) -> tuple[Ceilings, float]:
     done = subprocess.run(command, check=False, stdout=subprocess.PIPE, text=True)
     if done.returncode:
         raise ErtError(f"{' '.join(command)} ended with status {done.returncode}")
-    newest = max((out / device_id.replace(":", "-")).glob("*.json"), key=lambda path: path.stat().st_mtime)
+    newest = max(out.glob("cuda-*/*.json"), key=lambda path: path.stat().st_mtime)
     return load(newest), time.monotonic() - start
 
 

@@ -102,7 +102,7 @@ def chart_of(ceilings: Ceilings, *, rounded: bool = False, series: tuple[Series,
 
     Raises AnalysisError if the file has no ceilings, or no corner where one was asked for.
     """
-    bandwidths = {level: c.value for level, c in sorted(ceilings.bandwidth_roofs.items(), key=lambda item: _rank(item[0]))}
+    bandwidths = {level: c.value for level, c in sorted(ceilings.bandwidth_roofs.items(), key=lambda item: level_rank(item[0]))}
     computes = _drawn(ceilings)
     rates = [c.value for c in computes]
     if not bandwidths and not rates:
@@ -128,7 +128,8 @@ def chart_of(ceilings: Ceilings, *, rounded: bool = False, series: tuple[Series,
     )
 
 
-def _rank(level: str) -> int:
+def level_rank(level: str) -> int:
+    """Place in the table of levels, fast to slow; unknown ones come last."""
     return FAST_TO_SLOW.index(level) if level in FAST_TO_SLOW else len(FAST_TO_SLOW)
 
 
@@ -149,7 +150,7 @@ def _series(ceilings: Ceilings) -> tuple[Series, ...]:
         ai, rate = p.ai_flop_per_byte, p.rate_flop_per_s
         if p.status == "ok" and p.measures == "mixed" and p.level and ai and rate:
             found[p.level, p.precision].append((ai, rate))
-    ordered = sorted(found.items(), key=lambda item: _rank(item[0][0]))
+    ordered = sorted(found.items(), key=lambda item: level_rank(item[0][0]))
     return tuple(Series(*key, *map(tuple, zip(*sorted(pairs), strict=True))) for key, pairs in ordered)
 
 

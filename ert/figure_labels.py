@@ -204,8 +204,7 @@ class Canvas:
 
     def _leader(self, box: Box, anchor: tuple[float, float]) -> None:
         """From the edge of the label to a dot on the line."""
-        x = min(max(anchor[0], box.x - box.width / 2), box.x + box.width / 2)
-        y = min(max(anchor[1], box.y - box.height / 2), box.y + box.height / 2)
+        x, y = box.edge_towards(*anchor)
         self._thin_line((x, anchor[0]), (y, anchor[1]), FAINT)
         dot = self._fraction(*anchor)
         self._figure.add_artist(Line2D([dot[0]], [dot[1]], marker="o", ms=2.2, color=INK, transform=self._figure.transFigure))

@@ -107,8 +107,7 @@ def _around(anchor: Array, distance: float, width: float, height: float) -> Boxe
 
 def _leader(figure: Figure, box: Box, anchor: Array) -> None:
     """From the edge of the label to its marker."""
-    x = min(max(float(anchor[0]), box.x - box.width / 2), box.x + box.width / 2)
-    y = min(max(float(anchor[1]), box.y - box.height / 2), box.y + box.height / 2)
+    x, y = box.edge_towards(float(anchor[0]), float(anchor[1]))
     width, height = figure.bbox.width, figure.bbox.height
     xs, ys = (x / width, float(anchor[0]) / width), (y / height, float(anchor[1]) / height)
     figure.add_artist(Line2D(xs, ys, color=FAINT, lw=0.5, transform=figure.transFigure))

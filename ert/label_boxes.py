@@ -30,6 +30,11 @@ class Box:
         half_width, half_height = (c * self.width + s * self.height) / 2, (s * self.width + c * self.height) / 2
         return self.x - half_width, self.y - half_height, self.x + half_width, self.y + half_height
 
+    def edge_towards(self, x: float, y: float) -> tuple[float, float]:
+        """The place in this box nearest to (x, y), if it is not turned: where a leader line from there ends."""
+        left, bottom, right, top = self.bounds()
+        return min(max(x, left), right), min(max(y, bottom), top)
+
 
 @dataclass(frozen=True, slots=True)
 class Boxes:

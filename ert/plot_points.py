@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
-from ert.chart import Series
+from ert.chart import Series, level_rank
 from ert.compare import Comparison
 from ert.judge import Judgement
-from ert.levels import FAST_TO_SLOW
 from ert.points.model import UNKNOWN, split_work
 from ert.short_names import short_name
 
@@ -67,7 +66,7 @@ class PlotKernels:
         for kernel in self.kernels:
             for place in kernel.places:
                 found[place.level, kernel.precision].append((place.ai_flop_per_byte, place.rate_flop_per_s))
-        ordered = sorted(found.items(), key=lambda item: (_rank(item[0][0]), item[0][1]))
+        ordered = sorted(found.items(), key=lambda item: (level_rank(item[0][0]), item[0][1]))
         return tuple(Series(*key, *map(tuple, zip(*sorted(pairs), strict=True))) for key, pairs in ordered)
 
 
@@ -101,11 +100,7 @@ def _places(k: Judgement) -> tuple[Place, ...]:
     if not k.rate_flop_per_s:
         return ()
     known = [(level, ai) for level, ai in k.ai.items() if ai]
-    return tuple(Place(level, ai, k.rate_flop_per_s) for level, ai in sorted(known, key=lambda item: _rank(item[0])))
-
-
-def _rank(level: str) -> int:
-    return FAST_TO_SLOW.index(level) if level in FAST_TO_SLOW else len(FAST_TO_SLOW)
+    return tuple(Place(level, ai, k.rate_flop_per_s) for level, ai in sorted(known, key=lambda item: level_rank(item[0])))
 
 
 def _label(k: Judgement) -> str:

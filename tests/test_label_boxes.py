@@ -45,6 +45,11 @@ def test_bounds_meet_when_they_share_area(other: Box, expected: bool):
     assert meet(np.array([other.bounds()]), np.array(SQUARE.bounds())).tolist() == [expected]
 
 
+@pytest.mark.parametrize(("point", "edge"), [((5, 0.5), (1, 0.5)), ((-3, -9), (-1, -1)), ((0.2, 0.3), (0.2, 0.3))])
+def test_a_leader_ends_at_the_nearest_edge(point: tuple[float, float], edge: tuple[float, float]):
+    assert SQUARE.edge_towards(*point) == edge
+
+
 def test_box_lies_in_a_frame_that_holds_all_of_it():
     boxes = Boxes(np.array([[0.5, 0.5], [0.6, 0.5], [-0.5, -0.5]]), 1, 1)
     assert boxes.lie_in(SQUARE).tolist() == [True, False, True]

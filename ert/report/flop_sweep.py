@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 
 from ert.ceilings import Ceilings, Corner, Point
+from ert.chart import level_rank
 from ert.columns import interval, precision_name, unit_of
-from ert.levels import FAST_TO_SLOW
 from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers
 from ert.report.looks import level_symbol, series_colours
 from ert.report.markup import hover
@@ -66,12 +66,12 @@ def _sweeps(ceilings: Ceilings) -> list[_Sweep]:
     for p in ceilings.points:
         if p.status == "ok" and p.measures == "mixed" and p.level and p.flops_per_element and p.rate_flop_per_s and p.bytes:
             groups.setdefault((p.level, p.precision, p.path), []).append(p)
-    ordered = sorted(groups.items(), key=lambda item: FAST_TO_SLOW.index(item[0][0]) if item[0][0] in FAST_TO_SLOW else len(FAST_TO_SLOW))
+    ordered = sorted(groups.items(), key=lambda item: level_rank(item[0][0]))
     return [_Sweep(*key, tuple(sorted(points, key=lambda p: p.flops_per_element or 0))) for key, points in ordered]
 
 
 def _traces(ceilings: Ceilings, s: _Sweep) -> list[Trace]:
-    tags = Tags(series_colours(FAST_TO_SLOW.index(s.level) if s.level in FAST_TO_SLOW else len(FAST_TO_SLOW)), level=s.level, key=s.key)
+    tags = Tags(series_colours(level_rank(s.level)), level=s.level, key=s.key)
     xs = tuple(float(p.flops_per_element or 0) for p in s.points)
     ys = tuple(p.rate_flop_per_s or 0.0 for p in s.points)
     traces = [markers(xs, ys, [_text(p, s) for p in s.points], tags, symbol=level_symbol(s.level), size=8)]

@@ -22,6 +22,7 @@ from ert.jsontypes import Json
 from ert.levels import FAST_TO_SLOW
 from ert.limits import Limit
 from ert.plan import Plan
+from ert.reported import add_reported
 from ert.roofline import ridge
 from ert.settle import settle
 from ert.sweep import PointState
@@ -47,7 +48,9 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
     # Every sample was checked when it was taken: a device lost later on takes none of them back.
     measured = [to_candidate(device, state) for state in states if state.samples]
     candidates = [c for c in measured if not c.point.is_follow_up]
-    fit = _fit_curves(device, candidates, {s.planned.task.kernel.name: s.planned.task.kernel.levels for s in states})
+    shown = {s.planned.task.kernel.name: s.planned.task.kernel.levels for s in states if s.planned.is_curve}
+    fit = _fit_curves(device, candidates, shown)
+    fit = add_reported(device, fit, candidates, {name for names in shown.values() for name in names})
     bandwidth, refused_bandwidth = _publish(_bandwidth_ceilings(device, fit, candidates))
     compute, refused_compute = _publish(_compute_ceilings(device, candidates))
     # The mixed sweep is as short as the direct one: its corners belong to what was there before anything had to be sustained.

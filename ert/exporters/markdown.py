@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from ert.ceilings import Ceilings
 from ert.columns import CeilingsTable, ceilings_tables, notes
+from ert.diagnostic_notes import diagnostic_notes
 from ert.exporters.base import Export
 from ert.provenance import provenance
 
@@ -20,7 +21,10 @@ def write(ceilings: Ceilings) -> Export:
     facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
     parts = [f"## {_escaped(found.device)}", _escaped(facts)]
     parts += [f"### {table.title}\n\n{_table(table)}" for table in ceilings_tables(ceilings)]
-    parts += ["\n".join(f"- {_escaped(line)}" for line in notes(ceilings)), f"Made by: {_code(found.command)}"]
+    parts += [
+        "\n".join(f"- {_escaped(line)}" for line in [*notes(ceilings), *diagnostic_notes(ceilings)]),
+        f"Made by: {_code(found.command)}",
+    ]
     return Export("\n\n".join(parts) + "\n")
 
 

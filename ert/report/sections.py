@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from ert.columns import failures, notes, precision_name, roof_keys, roof_levels
+from ert.diagnostic_notes import diagnostic_notes
 from ert.figure_style import PATH_DASHES
 from ert.findings import Finding
 from ert.judge_advice import advice
@@ -129,7 +130,7 @@ def _list(lines: list[str]) -> Html:
 def ceilings_section(content: Content) -> Section:
     """What ``ert show`` prints."""
     sources = limit_sources(content.ceilings)
-    parts = [ceilings_html(content.ceilings), _list(notes(content.ceilings))]
+    parts = [ceilings_html(content.ceilings), _list([*notes(content.ceilings), *diagnostic_notes(content.ceilings)])]
     if sources:
         parts.append(tag("details", tag("summary", "Where the limits come from"), _list(sources)))
     return Section("ceilings", "Ceilings", joined(parts))

@@ -7,7 +7,7 @@ import math
 from matplotlib.axes import Axes
 
 from ert.ceilings import Ceilings
-from ert.chart import Chart, Slope, chart_of
+from ert.chart import Chart, chart_of
 from ert.columns import precision_name
 from ert.figure import draw_lines, draw_points, draw_ridges, scale_axes
 from ert.figure_labels import flat_text, slope_text
@@ -17,8 +17,8 @@ _SIZE_INCHES = (8.4, 5.2)
 # Right of the frame, in points: the distance of the names, and of one name from the next.
 _GAP, _LINE = 4.0, LABEL_SIZE * 1.25
 # Names of slopes stand this far from the left edge, as a share of the width.
-_LEFT, _STEP = 0.02, 0.24
-# A name stands above its line by this factor.
+_LEFT, _STEP = 0.02, 0.2
+# A name stands above or below its line by this factor.
 _LIFT = 1.15
 # Slopes closer than this ratio have no room for a name between them.
 _CLOSE = 1.7
@@ -64,25 +64,26 @@ def _name_flats(axes: Axes, chart: Chart) -> None:
 
 
 def _name_slopes(axes: Axes, chart: Chart) -> None:
-    """Along each line near its left end; further right where the line above is too close."""
+    """Along each line near its left end: above it, below where the next line above is too close, further right where both are."""
     angle = _angle_deg(axes, chart)
-    above: Slope | None = None
+    bandwidths = [math.inf, *(slope.bandwidth_bytes_per_s for slope in chart.slopes), 0.0]
     place = _LEFT
-    for slope in chart.slopes:
-        is_close = above is not None and above.bandwidth_bytes_per_s < _CLOSE * slope.bandwidth_bytes_per_s
-        place = place + _STEP if is_close else _LEFT
+    for slope, faster, slower in zip(chart.slopes, bandwidths, bandwidths[2:], strict=False):
+        own = slope.bandwidth_bytes_per_s
+        has_room_above, has_room_below = faster >= _CLOSE * own, own >= _CLOSE * slower
+        place = _LEFT if has_room_above or has_room_below else place + _STEP
+        is_below = has_room_below and not has_room_above
         x = chart.x[0] * (chart.x[1] / chart.x[0]) ** place
         axes.text(
             x,
-            _LIFT * x * slope.bandwidth_bytes_per_s,
+            x * own * (1 / _LIFT if is_below else _LIFT),
             slope_text(slope),
             rotation=angle,
             rotation_mode="anchor",
-            va="bottom",
+            va="top" if is_below else "bottom",
             fontsize=LABEL_SIZE,
             color=INK,
         )
-        above = slope
 
 
 def _angle_deg(axes: Axes, chart: Chart) -> float:

@@ -178,6 +178,7 @@ class _Found:
     limit: float | None
     limit_source: str
     clock_hz: float | None
+    power_w: float | None
     threads: int
 
 
@@ -196,6 +197,7 @@ def _find(device: Device, key: CeilingKey, group: Sequence[Candidate]) -> _Found
         limit=limit.value if isinstance(limit, Limit) else None,
         limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
         clock_hz=best.clock_hz,
+        power_w=best.power_w,
         threads=device.threads,
     )
 

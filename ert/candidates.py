@@ -24,7 +24,7 @@ class Candidate:
     """One measured point that may be a ceiling.
 
     times_s      of one repeat, the samples that count, (n,)
-    clock_hz     median clock beside them
+    clock_hz, power_w  medians beside them
     flags        ``throttled`` or ``disturbed`` if too few samples were undisturbed and the least disturbed had to serve
     """
 
@@ -32,6 +32,7 @@ class Candidate:
     is_curve: bool
     times_s: NDArray[np.float64]
     clock_hz: float | None
+    power_w: float | None = None
     flags: tuple[str, ...] = ()
 
     @property
@@ -120,7 +121,8 @@ def to_candidate(device: Device, state: PointState) -> Candidate:
         samples = [s for s, is_disturbed in zip(samples, found.disturbed, strict=True) if not is_disturbed]
     if clock_hz is None or flags:
         clock_hz = _median([s.clock_hz for s in samples if s.clock_hz])
-    return Candidate(to_point(device, state), state.planned.is_curve, counted_s / state.repeats, clock_hz, flags)
+    power_w = _median([s.power_w for s in samples if s.power_w is not None])
+    return Candidate(to_point(device, state), state.planned.is_curve, counted_s / state.repeats, clock_hz, power_w, flags)
 
 
 def _why_disturbed(amounts: Sequence[tuple[bool, float]]) -> tuple[str, ...]:

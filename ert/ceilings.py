@@ -60,7 +60,7 @@ class BandwidthCeiling:
     roof               True for the highest sustained operation of the level
     working_set_bytes  smallest and largest working set on the plateau
     limit              byte/s, the physical limit at ``clock_hz``; None with the reason in ``limit_source``
-    clock_hz           core clock measured beside the samples
+    clock_hz, power_w  core clock and power draw measured beside the samples; power None where the device tells none
     burst              what it was in the first seconds, where ``value``, which it sustains, is another; else None
     """
 
@@ -78,6 +78,7 @@ class BandwidthCeiling:
     limit_source: str | None = None
     clock_hz: float | None = None
     threads: int | None = None
+    power_w: float | None = None
     burst: Burst | None = None
 
     @property
@@ -105,6 +106,7 @@ class ComputeCeiling:
     limit_source: str | None = None
     clock_hz: float | None = None
     threads: int | None = None
+    power_w: float | None = None
     burst: Burst | None = None
 
     @property

@@ -35,9 +35,10 @@ class Diagnostic:
 class Burst:
     """What a ceiling was in the first seconds, where it does not sustain that: beyond both intervals.
 
-    value, ci95  as in the ceiling; clock_hz  core clock measured beside these samples
+    value, ci95, clock_hz, power_w  as in the ceiling
     """
 
     value: float
     ci95: tuple[float, float] | None = None
     clock_hz: float | None = None
+    power_w: float | None = None

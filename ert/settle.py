@@ -49,7 +49,8 @@ def _sustained(device: Device, ceiling: Ceiling, candidate: Candidate) -> Ceilin
         limit=limit.value if isinstance(limit, Limit) else None,
         limit_source=limit.source if isinstance(limit, Limit) else limit.reason,
         clock_hz=candidate.clock_hz,
-        burst=Burst(ceiling.value, ceiling.ci95, ceiling.clock_hz),
+        power_w=candidate.power_w,
+        burst=Burst(ceiling.value, ceiling.ci95, ceiling.clock_hz, ceiling.power_w),
     )
 
 

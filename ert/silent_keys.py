@@ -27,7 +27,7 @@ def without_silent(document: Mapping[str, Json]) -> dict[str, Json]:
 
 
 def _speaking(table: Mapping[str, Json]) -> dict[str, Json]:
-    return {key: value for key, value in table.items() if key not in _SILENT or value != _SILENT[key]}
+    return {key: value for key, value in table.items() if key not in _SILENT or value not in (None, _SILENT[key])}
 
 
 def _table(row: Json) -> dict[str, Json]:

@@ -143,6 +143,7 @@ def test_nothing_failed_and_what_is_missing_has_a_reason(full_sweep, device):
 def test_clock_and_limit_stand_beside_every_ceiling(full_sweep, device):
     for ceiling in full_sweep(device)["ceilings"]["compute"]:
         assert ceiling["clock_hz"] == device.says["clock"] * 1e3
+        assert ceiling["power_w"] == 350
         assert ceiling["limit"] is None or ceiling["value"] < ceiling["limit"]
 
 

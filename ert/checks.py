@@ -103,8 +103,8 @@ def _wide(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:
 
 
 def _order(ceilings: Ceilings) -> Iterable[Finding]:
-    """A slower level above a faster one: one of both is not what it says."""
-    reads = {c.level: c.value for c in ceilings.bandwidth_ceilings if c.op == "read"}
+    """A slower level above a faster one: one of both is not what it says. Shared memory lies beside L1, not above it."""
+    reads = {c.level: c.value for c in ceilings.bandwidth_ceilings if c.op == "read" and c.level != "shared"}
     names = [name for name in FAST_TO_SLOW if name in reads]
     for fast, slow in pairwise(names):
         if reads[slow] > reads[fast]:

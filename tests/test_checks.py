@@ -73,6 +73,23 @@ def test_disturbed_ceilings_are_counted_and_the_first_named():
     assert "L1 read, L1 write, L1 copy, L1 triad and 1 more" in finding.message
 
 
+def test_l1_may_read_faster_than_the_shared_memory_beside_it():
+    shared = replace(L1, level="shared", value=100e9, ci95=None)
+    assert codes(replace(BASE, bandwidth_ceilings=(shared, replace(L1, ci95=None), replace(L2, ci95=None)))) == []
+
+
+def test_throttled_ceilings_name_the_samples_the_reasons_and_the_clocks():
+    """Twelve samples of 1.8 TB/s under SwPowerCap, at 1290 of 1980 MHz."""
+    times_s = tuple(0.01 + 1e-6 * i for i in range(12))
+    point = Point(id="a", kernel="fma", measures="compute", op="fma", precision="fp64", path="vector", repeats=1, samples_s=times_s)
+    slowed = replace(FP64, ci95=None, flags=("throttled",), clock_hz=1.29e9, point_ids=("a",))
+    point = replace(point, throttled=(("SwPowerCap",),) * 12)
+    found = sweep_findings(replace(BASE, device={**BASE.device, "clock_max_hz": 1.98e9}, compute_ceilings=(slowed,), points=(point,)))
+    (finding,) = [f for f in found if f.code == "throttled"]
+    expected = "12 of 12 samples of fp64 vector fma were throttled (SwPowerCap), median clock 1.29 GHz of 1.98 GHz"
+    assert finding.message == expected
+
+
 def test_failed_points_are_counted_with_the_first_reason():
     failed = Point(
         id="fma/fp64", kernel="fma", measures="compute", op="fma", precision="fp64", path="vector", status="error", reason="it lies"

@@ -9,8 +9,10 @@ from fake_device import FakeDevice, Machine
 import ert.sweep
 from ert.config import restrict
 from ert.errors import MeasurementError
+from ert.fit.measured import points_of_visits
 from ert.fit.points import fit_points
 from ert.journal import read_journal
+from ert.kernels import load_kernels
 
 CONFIG = with_sampling(restrict(QUICK, levels=["DRAM"], precisions=["fp64"]), sustain_s=2.0)
 
@@ -92,6 +94,14 @@ def test_a_follow_up_that_fails_is_a_row_and_the_ceiling_stays(tmp_path, monkeyp
     assert {p.reason for p in ceilings.points if p.status == "error"} == {"lost in the middle"}
     assert all(c.burst is None for c in ceilings.all_ceilings)
     assert ceilings.compute_peak("fp64") == pytest.approx(100e9, rel=0.01)
+
+
+def test_a_refit_of_the_journal_leaves_follow_ups_out(tmp_path):
+    sweep_of(FakeDevice(), tmp_path, CONFIG).run()
+    visits = read_journal(tmp_path / "x.points.jsonl").visits
+    points, findings = points_of_visits(visits, load_kernels("cpu"))
+    assert findings == []
+    assert {p.id for p in points} == {v.id for v in visits if v.samples and not v.id.endswith("/sustained")}
 
 
 def test_a_refit_of_the_file_takes_no_follow_up_for_a_candidate(tmp_path):

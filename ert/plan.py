@@ -11,7 +11,7 @@ from ert.config import SweepConfig, nearest
 from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
-from ert.kernels import Kernel, kernel_names, load_kernels
+from ert.kernels import DeviceKind, Kernel, kernel_names, load_kernels
 
 # Inside a level a working set is this many times the level above, so that the level above holds next to nothing of it ...
 ABOVE_FACTOR = 3
@@ -93,20 +93,33 @@ def _check_kernel_names(config: SweepConfig, kernels: Mapping[str, Kernel]) -> N
 
 
 def _check_kernel_values(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
-    """Only what the kernel declares can be tried: its facts are known, and its code checked, for nothing else."""
+    """Only what a kernel declares can be tried: its facts are known, and its code checked, for nothing else.
+
+    One sweep file serves every kind of device: what only the kernel of that name for another kind declares is not this plan's business.
+    """
     for name, values in config.kernel_values.items():
-        if kernel := kernels.get(name):
+        if name in kernels:
+            declared = _declared(name, kernels[name])
             for parameter, tried in values.items():
-                _check_values(f"sweep '{config.name}': [kernels.{name}]", kernel, parameter, tried)
+                _check_values(f"sweep '{config.name}': [kernels.{name}]", declared, parameter, tried)
 
 
-def _check_values(where: str, kernel: Kernel, parameter: str, tried: Sequence[int]) -> None:
-    if parameter not in kernel.parameters:
-        known = kernel.parameters
-        raise ConfigError(f"{where} {parameter} is unknown.{nearest(parameter, known)} Known: {', '.join(known) or 'none'}.")
-    declared = kernel.parameters[parameter].values
-    if wrong := sorted(set(tried) - set(declared)):
-        raise ConfigError(f"{where} {parameter} = {wrong[0]} is not declared by the kernel. Declared: {', '.join(map(str, declared))}.")
+def _declared(name: str, own: Kernel) -> dict[str, set[int]]:
+    """Parameter -> values that some kernel of this name declares."""
+    kinds: tuple[DeviceKind, ...] = ("cpu", "cuda")
+    declared: dict[str, set[int]] = {}
+    for kernel in (own, *(shipped for kind in kinds if (shipped := load_kernels(kind).get(name)))):
+        for parameter in kernel.parameters.values():
+            declared.setdefault(parameter.name, set()).update(parameter.values)
+    return declared
+
+
+def _check_values(where: str, declared: Mapping[str, set[int]], parameter: str, tried: Sequence[int]) -> None:
+    if parameter not in declared:
+        raise ConfigError(f"{where} {parameter} is unknown.{nearest(parameter, declared)} Known: {', '.join(declared) or 'none'}.")
+    if wrong := sorted(set(tried) - declared[parameter]):
+        known = ", ".join(map(str, sorted(declared[parameter])))
+        raise ConfigError(f"{where} {parameter} = {wrong[0]} is not declared by the kernel. Declared: {known}.")
 
 
 def _check_sizes(device: Device, config: SweepConfig) -> None:
@@ -131,7 +144,7 @@ def combinations(kernel: Kernel, config: SweepConfig, level: str | None) -> list
     chosen = config.kernel_values.get(kernel.name, {})
     axes = []
     for name, parameter in kernel.parameters.items():
-        fitting = [v for v in chosen.get(name, parameter.values) if parameter.fits(v, level)]
+        fitting = [v for v in chosen.get(name, parameter.values) if v in parameter.values and parameter.fits(v, level)]
         axes.append(fitting or [parameter.default])
     return [dict(zip(kernel.parameters, values, strict=True)) for values in product(*axes)]
 

@@ -16,6 +16,8 @@ from ert.limits import Limit
 from ert.stats import median_ci95
 
 Ceiling = BandwidthCeiling | ComputeCeiling
+# CUDA events resolve about half a microsecond, and a sample may be as short as a millisecond.
+_RESOLUTION = 1e-3
 # Why a device under sustained load runs slower than in the first seconds: its power limit, which is what a sustained ceiling shows.
 # Every other reason is one to look at.
 _EXPECTED = frozenset({"SwPowerCap"})
@@ -60,8 +62,8 @@ def _flags(candidate: Candidate) -> tuple[str, ...]:
 
 
 def _differ(ceiling: Ceiling, settled: Ceiling) -> bool:
-    """Whether the intervals do not meet; a value without one says too little."""
-    if ceiling.ci95 is None or settled.ci95 is None:
+    """Whether the intervals do not meet; a value without one says too little, and a difference that no clock resolves nothing."""
+    if ceiling.ci95 is None or settled.ci95 is None or abs(settled.value / ceiling.value - 1) < _RESOLUTION:
         return False
     return bool(np.max([ceiling.ci95[0], settled.ci95[0]]) > np.min([ceiling.ci95[1], settled.ci95[1]]))
 

@@ -147,6 +147,14 @@ def test_clock_and_limit_stand_beside_every_ceiling(full_sweep, device):
         assert ceiling["limit"] is None or ceiling["value"] < ceiling["limit"]
 
 
+@pytest.mark.parametrize("name", ["quick", "default"])
+def test_the_shipped_sweeps_run_on_a_gpu(tmp_path, name):
+    found = sweep([A100_LIKE], tmp_path, "--config", name, "--no-plot", "--precision", "fp32", "--level", "DRAM")
+    assert {p["status"] for p in found["points"]} <= {"ok", "unsupported"}
+    (dram,) = [c for c in found["ceilings"]["bandwidth"] if (c["level"], c["op"]) == ("DRAM", "read")]
+    assert dram["value"] == pytest.approx(A100_LIKE.ceilings["dram"], rel=0.01)
+
+
 def test_the_file_is_a_ceilings_file_that_loads(tmp_path):
     sweep([A100_LIKE], tmp_path, *FEW)
     (path,) = tmp_path.glob("*/*.json")

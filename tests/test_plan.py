@@ -10,10 +10,11 @@ from fake_device import GIB, KIB, MIB, FakeDevice, Machine
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ert.config import SweepConfig, load_config, restrict
+from ert.config import SHIPPED, SweepConfig, load_config, restrict
 from ert.devices.base import LevelFacts
 from ert.errors import ConfigError
 from ert.kernels import load_kernels
+from ert.nvcompile import Target, unmet_requirement
 from ert.plan import combinations, curve_sizes, largest_working_set, latency_size, level_sizes, make_plan
 
 DEFAULT = load_config("default")
@@ -212,3 +213,33 @@ def test_a_chased_size_never_exceeds_half_of_its_cache(l1, ratio, cores):
     levels = (LevelFacts("L1", cores * 2**l1, ""), LevelFacts("L2", 2 ** (l1 + ratio), ""), LevelFacts("DRAM", 2**40, ""))
     assert latency_size(levels[0], levels, cores, 2**40) == 2 ** (l1 - 1)
     assert 0 < latency_size(levels[1], levels, cores, 2**40) <= 2 ** (l1 + ratio - 1)
+
+
+class PlannedGpu:
+    """What a plan asks of a GPU."""
+
+    kind, threads = "cuda", 132
+
+    def levels(self):
+        return H200
+
+    def unsupported_reason(self, kernel, precision):
+        return unmet_requirement(kernel, precision, Target("sm_90a"))
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_every_shipped_sweep_serves_gpus_and_cpus(name):
+    for device in (PlannedGpu(), FakeDevice()):
+        plan = make_plan(device, load_config(name))
+        assert {p.task.kernel.measures for p in plan.points} >= {"bandwidth", "compute", "mixed"}
+        for point in plan.points:
+            declared = point.task.kernel.parameters
+            assert all(value in (*declared[key].values, declared[key].default) for key, value in point.task.parameters.items())
+
+
+def test_a_value_that_only_another_kind_of_device_has_leaves_the_default():
+    config = replace(DEFAULT, kernel_values={"fma": {"ERT_CHAINS": (10,)}, "read": {"ERT_PREFETCH_BYTES": (0,)}})
+    fma = load_kernels("cuda")["fma"]
+    assert 10 not in fma.parameters["ERT_CHAINS"].values
+    assert {c["ERT_CHAINS"] for c in combinations(fma, config, None)} == {fma.parameters["ERT_CHAINS"].default}
+    assert make_plan(PlannedGpu(), config).points

@@ -90,6 +90,21 @@ def test_l1_ends_where_it_was_planted(full_sweep, device):
 
 
 @by_name
+def test_the_mixed_sweep_finds_the_planted_roofs_of_every_level_from_its_own_side(full_sweep, device):
+    corners = {(r["level"], r["precision"], r["path"]): r["corner"] for r in full_sweep(device)["roofs"]}
+    # A kernel that loads and stores moves DRAM as a copy does; one that only loads is as fast as a read.
+    copied = 2 / (1 / device.ceilings["dram"] + 1 / device.ceilings["dram_write"])
+    for level, moved in {
+        "L1": [device.ceilings["l1bw"]],
+        "L2": [device.ceilings["l2bw"]],
+        "DRAM": [copied, device.ceilings["dram"]],
+    }.items():
+        corner = corners[level, "fp32", "vector"]
+        assert min(abs(corner["bandwidth_bytes_per_s"] / rate - 1) for rate in moved) < 0.005, level
+        assert corner["rate_flop_per_s"] == pytest.approx(device.ceilings["fp32"], rel=0.01), level
+
+
+@by_name
 def test_the_launch_overhead_is_the_planted_one(full_sweep, device):
     assert full_sweep(device)["launch_overhead_s"] == pytest.approx(device.ceilings["overhead"], rel=0.01)
 

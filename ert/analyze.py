@@ -32,10 +32,6 @@ class Row:
     has_time: bool
     notes: tuple[str, ...] = ()
 
-    @property
-    def is_bound_by_launch(self) -> bool:
-        return self.judgement.bound is not None and self.judgement.bound.kind == "latency"
-
 
 @dataclass(frozen=True, slots=True)
 class Analysis:

@@ -6,11 +6,9 @@ The same facts as a JSON Schema, for other programs: ``schema/ceilings.schema.js
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from difflib import get_close_matches
-from importlib import resources
 from statistics import median
 from typing import TYPE_CHECKING, Literal, cast, overload
 
@@ -362,12 +360,6 @@ def save(ceilings: Ceilings, path: StrPath) -> None:
 def ceilings_to_json(ceilings: Ceilings) -> str:
     """The text ``save`` writes: strict JSON, keys always in the same order, whole numbers without a point."""
     return dump_json(to_dict(ceilings))
-
-
-def ceilings_schema() -> dict[str, Json]:
-    """The JSON Schema of the file, as shipped in the package."""
-    text = resources.files("ert.schema").joinpath("ceilings.schema.json").read_text(encoding="utf-8")
-    return cast(dict[str, Json], json.loads(text))
 
 
 def to_dict(ceilings: Ceilings) -> dict[str, Json]:

@@ -11,13 +11,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from importlib import resources
-from typing import Literal
 
 from ert.errors import ConfigError
 from ert.precisions import PRECISIONS
 from ert.strict_table import StrictTable, parse_toml_table
-
-Op = Literal["read", "write", "copy", "triad", "update"]
 
 # Loads and stores that one element of each memory operation needs.
 LOADS_AND_STORES: dict[str, tuple[int, int]] = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1), "update": (1, 1)}

@@ -20,7 +20,6 @@ class Slip:
 
     factor: float
     question: str
-    is_unit: bool = False
 
 
 def recognise(number: SheetNumber, ratio: float, tolerance: Tolerance) -> Slip | None:
@@ -35,14 +34,14 @@ def _candidates(number: SheetNumber) -> list[Slip]:
     """The usual ones for this kind of number, the commonest first."""
     unit = number.amount.printed.partition(" ")[2]
     found = [
-        Slip(1e-3, f"unit mistake? {_thousandth(unit)} instead of {unit} would fit", is_unit=True),
-        Slip(1e3, f"unit mistake? {_thousandfold(unit)} instead of {unit} would fit", is_unit=True),
+        Slip(1e-3, f"unit mistake? {_thousandth(unit)} instead of {unit} would fit"),
+        Slip(1e3, f"unit mistake? {_thousandfold(unit)} instead of {unit} would fit"),
     ]
     if number.amount.quantity == "bandwidth":
         found += [
             Slip(_GIB, "GiB/s against GB/s?"),
-            Slip(1 / 8, "factor 8: is the sheet in bits?", is_unit=True),
-            Slip(8, "factor 8: was the sheet's number divided from bits once too often?", is_unit=True),
+            Slip(1 / 8, "factor 8: is the sheet in bits?"),
+            Slip(8, "factor 8: was the sheet's number divided from bits once too often?"),
             Slip(2, "factor 2: does the sheet count one direction, or the clock of a double data rate once?"),
         ]
     if number.amount.quantity == "rate":

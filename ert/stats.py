@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -18,8 +18,6 @@ MAD_TO_SIGMA = 1.4826
 # The widest interval order statistics can give is [min, max]; it covers the median with 1 - 2^(1-n), which is 0.969 at n = 6
 # and only 0.9375 at n = 5. Fewer samples have no 95 % interval.
 MIN_SAMPLES_FOR_CI95 = 6
-# Values drawn at a time by the bootstrap: 32 MiB, so that long sample lists do not fill the memory.
-_BOOTSTRAP_BLOCK = 2**22
 
 
 class MedianCi(NamedTuple):
@@ -81,34 +79,6 @@ def mad_sigma(samples: ArrayLike) -> float:
     """
     values = _finite(samples)
     return MAD_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
-
-
-def relative_noise(samples: ArrayLike) -> float | None:
-    """``mad_sigma`` over the median: noise as a share. None for a single sample or around zero."""
-    values = _finite(samples)
-    median = float(np.median(values))
-    return mad_sigma(values) / abs(median) if values.size > 1 and median != 0 else None
-
-
-def bootstrap_ci95(
-    samples: ArrayLike, statistic: Callable[[Floats], Floats], *, seed: int = 0, resamples: int = 2000
-) -> tuple[float, float] | None:
-    """95 % percentile interval of ``statistic`` over ``samples`` (n,); None for fewer than two samples.
-
-    statistic  maps (resamples, n) to (resamples,), along the last axis: ``lambda x: np.median(x, axis=-1)``
-    seed       the same data give the same interval
-
-    Source: Efron & Tibshirani, "An Introduction to the Bootstrap", 1993, chapter 13.
-    """
-    values = _finite(samples)
-    if values.size < 2:
-        return None
-    generator = np.random.default_rng(seed)
-    block = max(1, _BOOTSTRAP_BLOCK // values.size)
-    sizes = [min(block, resamples - start) for start in range(0, resamples, block)]
-    drawn = [statistic(values[generator.integers(0, values.size, size=(size, values.size))]) for size in sizes]
-    lo, hi = np.quantile(np.concatenate(drawn), (0.025, 0.975))
-    return float(lo), float(hi)
 
 
 def _finite(samples: ArrayLike | Sequence[float]) -> Floats:

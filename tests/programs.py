@@ -20,7 +20,13 @@ def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subproc
     )
 
 
-def check_schema(document: object, name: str) -> None:
+def schema_of(name: str) -> dict[str, object]:
+    """The shipped JSON Schema of a kind of file, itself checked."""
     schema = json.loads(resources.files("ert.schema").joinpath(f"{name}.schema.json").read_text(encoding="utf-8"))
     Draft202012Validator.check_schema(schema)
+    return schema
+
+
+def check_schema(document: object, name: str) -> None:
+    schema = schema_of(name)
     Draft202012Validator(schema).validate(document)

@@ -8,11 +8,11 @@ import sys
 from dataclasses import fields, replace
 from pathlib import Path
 
-import jsonschema
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from make_ceilings import DATA, H200_LEVELS, H200_PEAKS, any_ceilings, make_ceilings
+from programs import check_schema, schema_of
 
 import ert
 from ert import ceilings as module
@@ -24,7 +24,6 @@ from ert.ceilings import (
     Point,
     Roof,
     Tool,
-    ceilings_schema,
     ceilings_to_json,
     from_dict,
     load,
@@ -71,7 +70,7 @@ def check_document(text: str) -> None:
     def refuse(word: str) -> None:
         raise AssertionError(word)
 
-    jsonschema.Draft202012Validator(ceilings_schema()).validate(json.loads(text, parse_constant=refuse))
+    check_schema(json.loads(text, parse_constant=refuse), "ceilings")
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.name)
@@ -88,8 +87,7 @@ def test_any_ceilings_survive_a_round_trip_and_follow_the_schema(c: Ceilings):
 
 
 def test_schema_is_itself_valid_and_knows_every_field_of_every_dataclass():
-    schema = ceilings_schema()
-    jsonschema.Draft202012Validator.check_schema(schema)
+    schema = schema_of("ceilings")
     for name, cls in [
         ("bandwidth_ceiling", BandwidthCeiling),
         ("compute_ceiling", ComputeCeiling),

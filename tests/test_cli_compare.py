@@ -7,19 +7,17 @@ import os
 import resource
 import subprocess
 import sys
-from importlib import resources
 from pathlib import Path
 
-import jsonschema
 import pytest
 from example_gpu import EXAMPLE_GPU
 from ncu_files import DRAM, FFMA, L1, L2, TIME, wide
+from programs import check_schema
 
 from ert.ceilings import save
 from ert.cli import cli, execute
 
 FOREIGN = Path(__file__).parent / "data" / "foreign"
-SCHEMA = json.loads(resources.files("ert.schema").joinpath("comparison.schema.json").read_text())
 UNITS = {TIME: "ns", DRAM: "byte", L2: "byte", L1: "byte", FFMA: "inst"}
 GOOD = ("void fine(float *)", ["500,000", "50,000,000", "60,000,000", "90,000,000", "4,500,000,000"])
 
@@ -46,7 +44,7 @@ def compared(*arguments: str) -> dict[str, list[dict[str, object]]]:
     done = ert("compare", *arguments, "--json", "-")
     assert done.returncode in (0, 3), done.stderr
     document: dict[str, list[dict[str, object]]] = json.loads(done.stdout)
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "comparison")
     return document
 
 

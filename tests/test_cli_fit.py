@@ -9,10 +9,9 @@ from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from jsonschema import Draft202012Validator
+from programs import check_schema
 
 from ert.cli import cli, execute
-from ert.fit.report import fit_schema
 
 CURVES = Path(__file__).parent / "data" / "curves"
 
@@ -37,7 +36,7 @@ def ert_fit(capsys, monkeypatch):
 
 def document_of(text):
     document = json.loads(text, parse_constant=pytest.fail)
-    Draft202012Validator(fit_schema()).validate(document)
+    check_schema(document, "fit")
     return document
 
 

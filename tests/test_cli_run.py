@@ -7,17 +7,15 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 
-import jsonschema
 import pytest
 from example_gpu import EXAMPLE_GPU
+from programs import check_schema
 from softcuda.devices import H200_LIKE, environment
 
 from ert.ceilings import save
 
-SCHEMA = json.loads(resources.files("ert.schema").joinpath("comparison.schema.json").read_text())
 CPU = replace(EXAMPLE_GPU, device={"id": "cpu", "kind": "cpu", "name": "made up"})
 
 
@@ -49,7 +47,7 @@ def test_json_is_a_comparison_with_the_predictions_beside_it(folder: Path):
     done = ert("gemm", "--device", "cpu", "--precision", "fp64", "--size", "96", "--size", "192", "--no-plot", "--json", "-", cwd=folder)
     assert done.returncode == 0, done.stderr
     document = json.loads(done.stdout)
-    jsonschema.validate(document, SCHEMA)
+    check_schema(document, "comparison")
     assert document["workload"] == "gemm"
     assert [(k["name"], k["label"]) for k in document["kernels"]] == [
         (f"gemm fp64 {by}", f"N={n}") for by in ("own", "library") for n in (96, 192)

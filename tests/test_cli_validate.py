@@ -7,13 +7,12 @@ import os
 import subprocess
 import sys
 from dataclasses import replace
-from importlib import resources
 from pathlib import Path
 from typing import TypeVar
 
 import pytest
-from jsonschema import Draft202012Validator
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
+from programs import check_schema
 
 from ert.ceilings import save
 
@@ -74,8 +73,7 @@ def test_json_on_stdout_is_the_document_alone_and_fits_its_schema(slow: str) -> 
     done = ert("validate", slow, "--json", "-")
     assert done.returncode == 3
     document = json.loads(done.stdout)
-    schema = json.loads(resources.files("ert.schema").joinpath("validation.schema.json").read_text(encoding="utf-8"))
-    Draft202012Validator(schema).validate(document)
+    check_schema(document, "validation")
     assert document["verdict"] == "below"
     first = next(row for row in document["rows"] if row["what"] == "DRAM bandwidth")
     assert first["ratio"] == pytest.approx(3 / 4.8)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from importlib import resources
 
-import jsonschema
 import pytest
 from example_gpu import EXAMPLE_GPU
 from hypothesis import given
 from hypothesis import strategies as st
 from make_ceilings import make_ceilings
 from ncu_files import TIME, wide
+from programs import check_schema
 
 from ert.ceilings import Ceilings
 from ert.compare import Comparison, compare, missing_counts, to_dict, to_json
@@ -21,7 +20,6 @@ from ert.points.document import decode
 from ert.points.formats import parse_points
 from ert.points.model import KernelPoint, Origin, Reading, Witness
 
-SCHEMA = json.loads(resources.files("ert.schema").joinpath("comparison.schema.json").read_text())
 WORKED = make_ceilings({"DRAM": 1e12}, {("fp32", "vector"): 100e12})
 ORIGIN = Origin("app.csv", 2)
 
@@ -40,7 +38,7 @@ def judged(p: KernelPoint, ceilings: Ceilings = EXAMPLE_GPU) -> Judgement:
 
 def compared(*points: KernelPoint, ceilings: Ceilings = EXAMPLE_GPU, witnesses: tuple[Witness, ...] = ()) -> Comparison:
     found = compare(ceilings, [Reading("csv", "app.csv", points, witnesses=witnesses)])
-    jsonschema.validate(json.loads(to_json(found)), SCHEMA)
+    check_schema(json.loads(to_json(found)), "comparison")
     return found
 
 

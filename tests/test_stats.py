@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ert.errors import AnalysisError
-from ert.stats import bootstrap_ci95, mad_sigma, median_ci95, relative_half_width, relative_noise
+from ert.stats import mad_sigma, median_ci95, relative_half_width
 
 FINITE = st.floats(-1e300, 1e300)
 
@@ -76,27 +76,6 @@ def test_one_stall_does_not_move_median_or_noise():
 
 def test_mad_sigma_estimates_a_normal_standard_deviation():
     assert mad_sigma(np.random.default_rng(1).normal(5, 0.3, 100_000)) == pytest.approx(0.3, rel=0.02)
-
-
-def test_relative_noise_of_one_sample_is_unknown():
-    assert relative_noise([2.0]) is None
-    assert relative_noise([2.0, 2.0]) == 0.0
-
-
-def test_bootstrap_of_a_mean_matches_the_normal_formula():
-    samples = np.random.default_rng(2).normal(10, 1, 400)
-    lo, hi = bootstrap_ci95(samples, lambda x: x.mean(axis=-1))
-    half = 1.96 * samples.std(ddof=1) / math.sqrt(400)
-    assert lo == pytest.approx(samples.mean() - half, abs=0.02)
-    assert hi == pytest.approx(samples.mean() + half, abs=0.02)
-
-
-def test_bootstrap_repeats_itself_and_needs_two_samples():
-    def mean(x):
-        return x.mean(axis=-1)
-
-    assert bootstrap_ci95([1.0, 2, 4], mean) == bootstrap_ci95([1.0, 2, 4], mean)
-    assert bootstrap_ci95([1.0], mean) is None
 
 
 @pytest.mark.parametrize("samples", [[], [1.0, math.nan], [math.inf]])

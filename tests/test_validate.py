@@ -8,8 +8,8 @@ from importlib import resources
 from pathlib import Path
 
 import pytest
-from jsonschema import Draft202012Validator
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
+from programs import check_schema
 
 from ert.ceilings import Ceilings, Point
 from ert.errors import ConfigError
@@ -24,7 +24,6 @@ from ert.validate import validate
 from ert.validation import Row, Validation
 
 DATA = Path(__file__).parent / "data" / "specs"
-SCHEMA = json.loads(resources.files("ert.schema").joinpath("validation.schema.json").read_text(encoding="utf-8"))
 
 T = 1e12
 
@@ -61,7 +60,7 @@ def against_text(text: str, ceilings: Ceilings) -> Validation:
 
 def checked(validation: Validation) -> Validation:
     document = json.loads(dump_json(validation.to_dict()))
-    Draft202012Validator(SCHEMA).validate(document)
+    check_schema(document, "validation")
     return validation
 
 

@@ -48,16 +48,6 @@ class CornerFit:
     exponent: float
     exponent_ci95: Interval
 
-    @property
-    def is_ideal(self) -> bool:
-        """True if the measurement does not show that the corner is rounded."""
-        return self.exponent_ci95[1] >= LARGEST_EXPONENT
-
-    @property
-    def share_at_ridge(self) -> float:
-        """The rate at the ridge point, as a share of the ideal roof's."""
-        return float(2.0 ** (-1 / self.exponent))
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Points:

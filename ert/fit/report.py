@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from importlib import resources
 from typing import cast
 
 from rich import box
@@ -90,12 +88,6 @@ def _ceiling_to_dict(key: ComputeKey, ceiling: Ceiling) -> dict[str, Json]:
 def _corner_to_dict(key: RoofKey, corner: Corner) -> dict[str, Json]:
     level, precision, path = key
     return {"level": level, "precision": precision, "path": path, **cast(dict[str, Json], asdict(corner))}
-
-
-def fit_schema() -> dict[str, Json]:
-    """The JSON Schema of the document, as shipped in the package."""
-    text = resources.files("ert.schema").joinpath("fit.schema.json").read_text(encoding="utf-8")
-    return cast(dict[str, Json], json.loads(text))
 
 
 def report_tables(report: FitReport) -> list[Table]:

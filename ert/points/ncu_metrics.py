@@ -10,11 +10,10 @@ Nsight Compute 2019-2025; Yang et al., Hierarchical Roofline Analysis for GPUs, 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from dataclasses import dataclass
 from functools import lru_cache
 
-Lookup = Callable[[str], float | None]
 SECTOR_BYTES = 32
 
 NERSC = "nersc"

@@ -37,8 +37,3 @@ def _exponent(unit: str) -> int:
 def is_count(unit: str) -> bool:
     """True where a sum has no fraction, so that a lone separator can only group thousands."""
     return unit.strip() in {"byte", "inst", "sector", "request", "thread", "warp", "block"}
-
-
-def is_rate(unit: str) -> bool:
-    """True for something per second."""
-    return unit.strip().endswith(("/s", "/second", "/sec"))

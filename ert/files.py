@@ -6,6 +6,7 @@ import errno
 import json
 import math
 import os
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -16,11 +17,15 @@ from ert.errors import ErtError, SchemaError
 from ert.jsontypes import Json
 
 StrPath = str | os.PathLike[str]
+# A whole number of so many digits is still a finite float; none that is measured comes near it.
+_MOST_DIGITS = 308
+_SHOWN_DIGITS = 20
+_ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 def write_text_atomic(path: StrPath, text: str) -> None:
-    """``write_bytes_atomic`` of the text as UTF-8."""
-    write_bytes_atomic(path, text.encode("utf-8"))
+    """``write_bytes_atomic`` of the text as UTF-8; what no UTF-8 can hold (a file name in another encoding) becomes ``?``."""
+    write_bytes_atomic(path, text.encode("utf-8", errors="replace"))
 
 
 def write_bytes_atomic(path: StrPath, data: bytes) -> None:
@@ -122,12 +127,30 @@ def read_text(path: StrPath) -> str:
 def parse_json(text: str, source: str) -> Json:
     """Strict JSON text from ``source``. Raises SchemaError naming source, line and column.
 
-    NaN and Infinity (which Python's parser takes) and a key given twice are refused: JSON has neither.
+    NaN and Infinity (which Python's parser takes) and a key given twice are refused: JSON has neither. So is a number
+    beyond what a float holds, which would become infinity later on. Half a character (a lone surrogate) becomes U+FFFD.
     """
+    if not text.strip():
+        raise SchemaError(f"{source}: line 1, column 1: not valid JSON: the file is empty. Was the disk full when it was written?")
 
     def refuse_constant(word: str) -> NoReturn:
         line, column = _position(text, word)
         raise SchemaError(f"{source}: line {line}, column {column}: {word} is not JSON. Write null for a value that was not measured.")
+
+    def read_float(digits: str) -> float:
+        number = float(digits)
+        return number if math.isfinite(number) else refuse_size(digits)
+
+    def read_int(digits: str) -> int:
+        # Longer ones are beyond a float, and Python refuses to convert thousands of digits at all.
+        return int(digits) if len(digits) <= _MOST_DIGITS else refuse_size(digits)
+
+    def refuse_size(digits: str) -> NoReturn:
+        line, column = _position(text, digits)
+        shown = digits if len(digits) <= _SHOWN_DIGITS else f"{digits[:_SHOWN_DIGITS]}... ({len(digits)} characters)"
+        raise SchemaError(
+            f"{source}: line {line}, column {column}: the number {shown} is too large. Write null for a value that is not known."
+        )
 
     def refuse_twice(pairs: list[tuple[str, Json]]) -> dict[str, Json]:
         found = dict(pairs)
@@ -137,11 +160,23 @@ def parse_json(text: str, source: str) -> Json:
         return found
 
     try:
-        return cast(Json, json.loads(text, parse_constant=refuse_constant, object_pairs_hook=refuse_twice))
+        value = json.loads(text, parse_constant=refuse_constant, parse_float=read_float, parse_int=read_int, object_pairs_hook=refuse_twice)
     except json.JSONDecodeError as error:
         raise SchemaError(f"{source}: line {error.lineno}, column {error.colno}: not valid JSON: {error.msg}.") from error
     except RecursionError as error:
         raise SchemaError(f"{source}: nested too deeply to be a file of ert.") from error
+    return _without_halves(value) if _ESCAPED_SURROGATE.search(text) else cast(Json, value)
+
+
+def _without_halves(value: Json) -> Json:
+    """The same value; half a character, which no file and no terminal can show, becomes U+FFFD."""
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    if isinstance(value, list):
+        return [_without_halves(item) for item in value]
+    if isinstance(value, dict):
+        return {str(_without_halves(key)): _without_halves(item) for key, item in value.items()}
+    return value
 
 
 def _position(text: str, word: str) -> tuple[int, int]:

@@ -101,11 +101,14 @@ def test_a_full_disk_leaves_the_old_file_whole_and_no_temporary_one(tmp_path):
     ("text", "place"),
     [
         ('{"a": 1,\n "b": }', "line 2, column 7"),
-        ("", "line 1, column 1"),
+        ("", "line 1, column 1: not valid JSON: the file is empty"),
         ('{"NaN \\" ": 1,\n "b": NaN}', "line 2, column 7: NaN is not JSON"),
         ("[1, -Infinity]", "line 1, column 5: -Infinity"),
         ('{"a": 1, "b": 2, "a": 3}', "'a' stands twice"),
         ("[" * 100_000, "nested too deeply"),
+        ('{"a": 1,\n "b": 1e400}', "line 2, column 7: the number 1e400 is too large"),
+        ('{"a": -1e999}', "line 1, column 7: the number -1e999 is too large"),
+        ('{"a": 1' + "0" * 5000 + "}", "line 1, column 7: the number 10000000000000000000... (5001 characters) is too large"),
     ],
 )
 def test_bad_json_is_refused_with_file_and_place(tmp_path, text, place):
@@ -128,3 +131,19 @@ def test_a_missing_file_and_one_that_is_not_text_are_errors_with_the_path(tmp_pa
 def test_a_byte_order_mark_is_no_error(tmp_path):
     (tmp_path / "b.json").write_bytes(b'\xef\xbb\xbf{"a": 1}')
     assert read_json(tmp_path / "b.json") == {"a": 1}
+
+
+def test_half_a_character_becomes_the_replacement_character_and_a_whole_one_stays(tmp_path):
+    path = tmp_path / "in.json"
+    path.write_text(r'{"a\ud83d": ["x \udcff y", "\ud83d\ude00", "\\ud800", 1]}')
+    assert read_json(path) == {"a\ufffd": ["x \ufffd y", "\U0001f600", "\\ud800", 1]}
+
+
+def test_a_name_that_is_no_utf_8_does_not_stop_the_writing(tmp_path):
+    write_json_atomic(tmp_path / "r.json", {"file": b"caf\xe9.csv".decode("utf-8", "surrogateescape")})
+    assert read_json(tmp_path / "r.json") == {"file": "caf?.csv"}
+
+
+@given(st.integers(min_value=-(10**307), max_value=10**307) | st.floats(allow_nan=False, allow_infinity=False))
+def test_every_number_that_a_float_holds_is_read_as_it_was_written(number):
+    assert parse_json(json.dumps(number), "x") == number

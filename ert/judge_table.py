@@ -16,6 +16,7 @@ from ert.judge import Judgement
 from ert.judge_advice import advice
 from ert.judge_trajectory import Trajectory
 from ert.points.model import Skipped
+from ert.precisions import rate_unit
 from ert.units import with_prefix
 
 # Advice is a paragraph each; more than a few nobody reads in a terminal.
@@ -155,7 +156,7 @@ def witness_table(witnesses: Sequence[Beside]) -> Table:
 
 def _witness_row(b: Beside) -> list[str]:
     w = b.witness
-    unit = "FLOP/s" if w.kind == "compute" else "B/s"
+    unit = rate_unit(w.precision or "") if w.kind == "compute" else "B/s"
     what = (
         w.kind if w.kind == "interconnect" else " ".join(filter(None, (w.level or w.precision, w.path if w.path == "tensor" else "", w.op)))
     )

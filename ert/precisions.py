@@ -38,8 +38,16 @@ PRECISIONS: dict[str, Precision] = {
 
 
 def is_float(precision: str) -> bool:
-    """False for integer precisions; one this version does not know counts as floating point."""
-    return precision not in PRECISIONS or PRECISIONS[precision].is_float
+    """False for integer precisions, also of other tools (int64, uint4); any other unknown one counts as floating point."""
+    if precision in PRECISIONS:
+        return PRECISIONS[precision].is_float
+    return not precision.startswith(("int", "uint"))
+
+
+def precision_rank(precision: str) -> int:
+    """Its place in the order of PRECISIONS; those of other tools follow all of them."""
+    names = list(PRECISIONS)
+    return names.index(precision) if precision in PRECISIONS else len(names)
 
 
 def rate_unit(precision: str) -> str:

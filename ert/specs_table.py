@@ -12,7 +12,7 @@ from rich.text import Text
 from ert.codec import encode
 from ert.columns import precision_name
 from ert.jsontypes import Json
-from ert.precisions import PRECISIONS, rate_unit
+from ert.precisions import precision_rank, rate_unit
 from ert.spec_ridges import Ridges
 from ert.spec_sheet import Sheet, SheetNumber, Source
 from ert.units import with_prefix
@@ -75,7 +75,7 @@ def _conditions(number: SheetNumber) -> str:
 
 def ridges_table(ridges: Sequence[Ridges], width: int) -> RenderableType:
     """One line per product, one column per precision and path that any of them has; in several tables where one is too wide."""
-    keys = sorted({key for found in ridges for key in found.points}, key=lambda key: (list(PRECISIONS).index(key[0]), key[1] != "vector"))
+    keys = sorted({key for found in ridges for key in found.points}, key=lambda key: (precision_rank(key[0]), key[0], key[1] != "vector"))
     per_table = max(1, (width - _fixed_width(ridges)) // _RIDGE_WIDTH)
     parts: list[RenderableType] = [Text("Ridge points against DRAM, FLOP/byte (integer precisions: op/byte); dense rates", style="bold")]
     for start in range(0, len(keys), per_table):

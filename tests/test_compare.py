@@ -12,10 +12,12 @@ from hypothesis import strategies as st
 from make_ceilings import make_ceilings
 from ncu_files import TIME, wide
 from programs import check_schema
+from rich.console import Console
 
 from ert.ceilings import Ceilings
 from ert.compare import Comparison, compare, missing_counts, to_dict, to_json
 from ert.judge import Judgement
+from ert.judge_table import witness_table
 from ert.points.document import decode
 from ert.points.formats import parse_points
 from ert.points.model import KernelPoint, Origin, Reading, Witness
@@ -233,6 +235,14 @@ def test_witnesses_stand_beside_the_ceiling_for_the_same_thing():
     found = compared(witnesses=(dram, pcie, fp64, l3)).witnesses
     assert [b.ratio for b in found] == [pytest.approx(0.95), None, pytest.approx(0.5), None]
     assert [b.reason for b in found] == [None, "PCIe", None, "no such ceiling in this file"]
+
+
+def test_a_witness_on_integers_is_shown_in_operations():
+    int64 = Witness("rocprof-compute int64", "compute", 5e12, ORIGIN, precision="int64", op="fma")
+    console = Console(width=120)
+    with console.capture() as captured:
+        console.print(witness_table(compared(witnesses=(int64,)).witnesses))
+    assert "5 TOP/s" in captured.get()
 
 
 def test_a_witness_whose_arrays_fit_a_cache_is_no_dram_figure():

@@ -152,5 +152,6 @@ def test_plot_command_draws_points_and_counts_what_is_missing(tmp_path: Path):
             [program, "plot", "gpu.json", "p.csv", "-o", f"p.{suffix}"], capture_output=True, text=True, check=False, cwd=tmp_path
         )
         assert (done.returncode, done.stdout) == (0, "")
-        assert "with 1 kernels" in done.stderr and "lost" in done.stderr
+        assert "with 1 of 2 kernels" in done.stderr and "lost" in done.stderr
+        assert "1 without known FLOPs or traffic at a level with a roof: not on this chart." in done.stderr
         assert (tmp_path / f"p.{suffix}").stat().st_size > 5000

@@ -61,9 +61,9 @@ def plot(  # noqa: PLR0917  (one parameter an option, all passed by name)
         _save_page(roof, output, found)
     else:
         save_roofline(roof, output, rounded=rounded, kernels=kernels)
-    for line in summary_lines(found) if found else ():
+    for line in (*summary_lines(found), *kernels.captions) if found and kernels else ():
         click.echo(line, err=True)
-    click.echo(f"Wrote {output}" + (f" with {len(kernels.kernels)} kernels" if kernels else ""), err=True)
+    click.echo(f"Wrote {output}" + (f" with {len(kernels.kernels)} of {len(found.kernels)} kernels" if found and kernels else ""), err=True)
 
 
 def _save_page(roof: Ceilings, output: str, found: Comparison | None) -> None:

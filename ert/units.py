@@ -9,6 +9,8 @@ from ert.errors import ConfigError
 
 _PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 _BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+# Beyond the largest prefix: up to here the digits are written out, above only four of them and an exponent.
+_MOST_PLAIN = 1e6
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
 
 
@@ -20,7 +22,8 @@ def with_prefix(value: float, unit: str, digits: int = 4) -> str:
         scaled = value / _PREFIXES[prefix]
         # 0.9995 rounds to 1.000 at four digits, so the next prefix up starts there.
         if abs(scaled) >= 0.9995 or prefix == "n":
-            return f"{scaled:.{digits}g} {prefix}{unit}" if abs(scaled) < 1000 else f"{scaled:.0f} {prefix}{unit}"
+            plain = f"{scaled:.0f}" if 1000 <= abs(scaled) < _MOST_PLAIN else f"{scaled:.{digits}g}"
+            return f"{plain} {prefix}{unit}"
     raise AssertionError("unreachable: the last prefix always returns")
 
 

@@ -23,6 +23,8 @@ from ert.units import capacity, parse_quantity, with_prefix
         (0, "s", "0 s"),
         (-2.5e9, "B/s", "-2.5 GB/s"),
         (2.4e-12, "s", "0.0024 ns"),
+        (1.2345e22, "B/s", "12345 EB/s"),
+        (1e300, "s", "1e+282 Es"),  # not three hundred digits
     ],
 )
 def test_rates_and_times_take_decimal_prefixes(value, unit, text):

@@ -64,7 +64,9 @@ def _plain(column: str) -> str:
 def _checked(document: Document, row: Row, columns: Sequence[str]) -> Row:
     if len(row.fields) < len(columns):
         device = row.fields[0] if row.fields else "?"
-        raise document.error(f"the row of device {device} has {len(row.fields)} columns, the header {len(columns)}", row.line)
+        raise document.error(
+            f"the row of device {device} has {len(row.fields)} columns, the header {len(columns)}. Is the file whole?", row.line
+        )
     return row
 
 

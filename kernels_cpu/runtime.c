@@ -141,6 +141,11 @@ static void take_sample(ert_pool *pool, int index, uint64_t sample) {
     ert_work work = job->work;
     uint64_t chunk = (job->first_chunk + sample * job->calls) % job->chunks, trips = 0;
     wait_for_quiet(pool, index, stamp);
+    if (job->warm_passes) {
+        work.passes = job->warm_passes;
+        kernel(&work);
+        work.passes = job->work.passes;
+    }
     barrier(pool);
     stamp->start_s = now_s();
     for (uint64_t call = 0; call < job->calls; call++) {

@@ -17,10 +17,12 @@ typedef struct {
     uint64_t trips;
 } ert_stamp;
 
-/* One thread's work in one sample: `calls` calls; call i works on chunk (first_chunk + i) % chunks of its arrays. */
+/* One thread's work in one sample: `calls` calls; call i works on chunk (first_chunk + i) % chunks of its arrays.
+ * warm_passes  go over the first chunk, untimed, right before: while a sample waits for a quiet moment, neighbours take its caches.
+ */
 typedef struct {
     ert_work work;
-    uint64_t calls, first_chunk, chunks;
+    uint64_t calls, first_chunk, chunks, warm_passes;
 } ert_job;
 
 /* How samples are taken: a sample starts when every thread's width probe reached `gate` instructions per cycle,

@@ -103,6 +103,25 @@ def test_a_large_array_is_walked_in_chunks_that_follow_each_other(device):
     assert prepared._jobs(1)[0].first_chunk == 1
 
 
+def test_a_working_set_in_a_cache_is_walked_once_untimed_before_each_sample(device, monkeypatch):
+    ordered = []
+    run = device.run
+    monkeypatch.setattr(device, "run", lambda loaded, jobs, *rest: ordered.append(jobs[0]) or run(loaded, jobs, *rest))
+    for kernel in ("read", "fma"):
+        device.prepare(task(kernel, size=16384 if kernel == "read" else None)).sample(3, 1)
+    device.prepare(task("read", size=12 * CHUNK_BYTES)).sample(1, 1)
+    assert [job.warm_passes for job in ordered] == [1, 0, 0]
+
+
+def test_untimed_passes_change_the_data_and_count_no_trips(device):
+    prepared = device.prepare(task("update", size=16384))
+    start = device.arena_starts(prepared._loaded.variant, 16384)[0]
+    values = np.ctypeslib.as_array((ctypes.c_double * 2).from_address(start))
+    before = values.copy()
+    prepared.sample(2, 1)  # with the untimed one three passes of a[i] = -a[i]
+    assert values.tolist() == (-before).tolist()
+
+
 def test_before_sampling_a_large_array_the_last_cache_is_replaced_twice_over(device, monkeypatch):
     last = max(level.capacity_bytes for level in device.levels()[:-1])
     chunks = 4 * last // CHUNK_BYTES

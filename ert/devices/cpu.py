@@ -340,6 +340,7 @@ class PreparedCpu:
                 calls=repeats if is_chunked else 1,
                 first_chunk=self._next_chunk,
                 chunks=self._chunks,
+                warm_passes=1 if self._arrays and not is_chunked else 0,
             )
             for thread, start in enumerate(self._starts)
         ]

@@ -31,7 +31,7 @@ class CWork(c.Structure):
 class CJob(c.Structure):
     """ert_job."""
 
-    _fields_ = [("work", CWork), ("calls", c.c_uint64), ("first_chunk", c.c_uint64), ("chunks", c.c_uint64)]
+    _fields_ = [("work", CWork), ("calls", c.c_uint64), ("first_chunk", c.c_uint64), ("chunks", c.c_uint64), ("warm_passes", c.c_uint64)]
 
 
 class CSampling(c.Structure):
@@ -60,6 +60,7 @@ class Job:
     arrays       addresses of the arrays' first chunks
     chunk_bytes  per array
     passes       per call
+    warm_passes  over the first chunk, untimed, right before each sample
     """
 
     arrays: Sequence[int]
@@ -70,11 +71,12 @@ class Job:
     calls: int = 1
     first_chunk: int = 0
     chunks: int = 1
+    warm_passes: int = 0
 
     def to_c(self) -> CJob:
         arrays = (*self.arrays, *([0] * (ARRAYS - len(self.arrays))))
         work = CWork((c.c_void_p * ARRAYS)(*arrays), self.chunk_bytes, self.passes, self.operands, self.result)
-        return CJob(work, self.calls, self.first_chunk, self.chunks)
+        return CJob(work, self.calls, self.first_chunk, self.chunks, self.warm_passes)
 
 
 class Pool:

@@ -14,9 +14,17 @@ from jsonschema import Draft202012Validator
 PROGRAM = str(Path(sys.executable).with_name("ert"))
 
 
-def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+def ert(*arguments: object, cwd: Path | None = None, stdin: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the installed program, with more variables in its environment."""
     return subprocess.run(
-        [PROGRAM, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, check=False, timeout=300
+        [PROGRAM, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        input=stdin,
+        env={**os.environ, **environment},
+        check=False,
+        timeout=300,
     )
 
 

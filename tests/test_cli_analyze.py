@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from example_gpu import EXAMPLE_GPU
 from make_ceilings import make_ceilings
+from programs import ert
 
 from ert.ceilings import save
 from ert.cli import cli, execute
@@ -118,10 +117,7 @@ def test_wrong_usage_names_the_option(ceilings, capsys, arguments, code, words):
 
 
 def test_as_a_program_with_an_example_in_its_help(worked):
-    program = Path(sys.executable).with_name("ert")
-    done = subprocess.run(
-        [program, "analyze", worked, "--flops", "10G", "--bytes", "1GB", "--time", "2ms"], capture_output=True, text=True, check=False
-    )
+    done = ert("analyze", worked, "--flops", "10G", "--bytes", "1GB", "--time", "2ms")
     assert (done.returncode, done.stderr) == (0, "")
     assert "50.0 %" in done.stdout
-    assert "ert analyze results/" in subprocess.run([program, "analyze", "--help"], capture_output=True, text=True, check=False).stdout
+    assert "ert analyze results/" in ert("analyze", "--help").stdout

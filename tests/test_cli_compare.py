@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
 import resource
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from example_gpu import EXAMPLE_GPU
 from ncu_files import DRAM, FFMA, L1, L2, TIME, wide
-from programs import check_schema
+from programs import check_schema, ert
 
 from ert.ceilings import save
 from ert.cli import cli, execute
@@ -32,12 +29,6 @@ def ceilings(tmp_path: Path) -> str:
 def written(folder: Path, name: str, text: str) -> str:
     (folder / name).write_text(text, encoding="utf-8")
     return str(folder / name)
-
-
-def ert(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name("ert")
-    text = more.pop("stdin", None)
-    return subprocess.run([program, *arguments], capture_output=True, text=True, input=text, env={**os.environ, **more}, check=False)
 
 
 def compared(*arguments: str) -> dict[str, list[dict[str, object]]]:
@@ -159,13 +150,10 @@ def test_ten_thousand_kernels_in_50_mb_take_under_5_s_of_cpu_and_1_gb(tmp_path: 
     rows = [(f"void kernel_{i}<float, {i % 7}>(const float *, int)", [*GOOD[1], *rest]) for i in range(10_000)]
     path = written(tmp_path, "big.csv", wide({**UNITS, **others}, rows))
     assert Path(path).stat().st_size > 45e6
-    program = Path(sys.executable).with_name("ert")
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = subprocess.run(
-        [program, "compare", ceilings, path, "--json", tmp_path / "out.json", "--top", "3"], capture_output=True, check=False
-    )
+    done = ert("compare", ceilings, path, "--json", tmp_path / "out.json", "--top", "3")
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    assert (done.returncode, done.stderr) == (0, b"")
+    assert (done.returncode, done.stderr) == (0, "")
     assert len(json.loads((tmp_path / "out.json").read_text())["kernels"]) == 10_000
     # CPU time, not wall time: what else the machine does must not decide.
     assert after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime < 5

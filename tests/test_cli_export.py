@@ -3,24 +3,17 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from jsonschema import Draft202012Validator
 from make_ceilings import DATA
+from programs import ert
 
 from ert.exporters import EXPORTERS
 
-ERT = Path(sys.executable).with_name("ert")
 CPU = str(DATA / "cpu.json")
-
-
-def ert(*arguments, **environment):
-    command = [str(ERT), *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, **environment}, timeout=60)
 
 
 def test_the_file_goes_to_stdout_and_what_is_left_out_to_stderr():

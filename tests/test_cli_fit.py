@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
-from programs import check_schema
+from programs import check_schema, ert
 
 from ert.cli import cli, execute
 
@@ -41,8 +39,7 @@ def document_of(text):
 
 
 def test_the_installed_program_does_the_same():
-    program = Path(sys.executable).with_name("ert")
-    done = subprocess.run([program, "fit", CURVES / "curve-2-levels.csv", "--json", "-"], capture_output=True, text=True, check=False)
+    done = ert("fit", CURVES / "curve-2-levels.csv", "--json", "-")
     assert done.returncode == 0
     assert [level["level"] for level in document_of(done.stdout)["levels"]] == ["L1", "DRAM"]
 

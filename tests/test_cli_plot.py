@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from make_ceilings import DATA
+from programs import ert
 
 CPU = str(DATA / "cpu.json")
-
-
-def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name("ert")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, check=False)
 
 
 @pytest.mark.parametrize(("name", "magic"), [("roof.png", b"\x89PNG"), ("roof.svg", b"<?xml"), ("deep/roof.PDF", b"%PDF")])

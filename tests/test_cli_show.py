@@ -3,20 +3,15 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from make_ceilings import DATA
+from programs import PROGRAM, ert
 
 CPU = str(DATA / "cpu.json")
-
-
-def ert(*arguments: str, cwd: Path | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    program = Path(sys.executable).with_name("ert")
-    return subprocess.run([program, *arguments], capture_output=True, text=True, cwd=cwd, env={**os.environ, **environment}, check=False)
 
 
 def test_table_goes_to_stdout_and_nothing_to_stderr():
@@ -87,8 +82,7 @@ def test_no_file_is_wrong_usage():
 
 
 def test_reader_that_leaves_early_is_no_error():
-    program = Path(sys.executable).with_name("ert")
-    done = subprocess.run(f"'{program}' show '{CPU}' | head -n 1", shell=True, capture_output=True, text=True, check=False)
+    done = subprocess.run(f"'{PROGRAM}' show '{CPU}' | head -n 1", shell=True, capture_output=True, text=True, check=False)
     assert (done.stdout, done.stderr) == ("AMD EPYC 9575F 64-Core Processor (cpu)\n", "")
 
 

@@ -3,35 +3,32 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 from make_ceilings import make_ceilings
+from programs import ert
 
 from ert.ceilings import save
 from ert.specs import shipped_sheets
 
 DATA = Path(__file__).parent / "data" / "specs"
-ERT = str(Path(sys.executable).with_name("ert"))
 
 
-def ert(*arguments: str, columns: int = 200) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": str(columns)}
-    return subprocess.run([ERT, "specs", *arguments], capture_output=True, text=True, check=False, env=environment)
+def specs(*arguments: str, columns: int = 200) -> subprocess.CompletedProcess[str]:
+    return ert("specs", *arguments, COLUMNS=str(columns))
 
 
 def test_the_list_holds_every_sheet_with_a_source() -> None:
-    done = ert()
+    done = specs()
     assert done.returncode == 0, done.stderr
     assert all(name in done.stdout for name in shipped_sheets())
     assert "NVIDIA A30 Tensor Core GPU data sheet" in done.stdout
 
 
 def test_one_sheet_shows_conditions_and_addresses() -> None:
-    done = ert("gb200")
+    done = specs("gb200")
     assert done.returncode == 0
     assert "board of 2, sparse, boost" in done.stdout
     assert "2.5 PFLOP/s" in done.stdout
@@ -39,20 +36,20 @@ def test_one_sheet_shows_conditions_and_addresses() -> None:
 
 
 def test_a_number_that_no_public_text_shows_says_so() -> None:
-    assert "unconfirmed: public texts name both 576 and 614 GB/s" in ert("EPYC 9005").stdout
-    assert "1, 1 unconfirmed" in ert().stdout
-    assert "checked 2026-11-30 against\n      https://" in ert("B200").stdout
+    assert "unconfirmed: public texts name both 576 and 614 GB/s" in specs("EPYC 9005").stdout
+    assert "1, 1 unconfirmed" in specs().stdout
+    assert "checked 2026-11-30 against\n      https://" in specs("B200").stdout
 
 
 def test_a_sheet_of_ones_own_is_shown_the_same_way() -> None:
-    done = ert(str(DATA / "own.toml"))
+    done = specs(str(DATA / "own.toml"))
     assert done.returncode == 0
     assert "My accelerator" in done.stdout
     assert "312 TFLOP/s" in done.stdout
 
 
 def test_json_holds_the_numbers_as_printed_and_per_device() -> None:
-    document = json.loads(ert("GB200", "--json", "-").stdout)
+    document = json.loads(specs("GB200", "--json", "-").stdout)
     assert document["schema"] == "ert.specs"
     dram = next(n for n in document["sheets"][0]["numbers"] if n["what"] == "DRAM bandwidth")
     assert dram["amount"]["printed"] == "16 TB/s"
@@ -64,7 +61,7 @@ def test_json_holds_the_numbers_as_printed_and_per_device() -> None:
 def test_ridges_show_how_the_corner_moves_between_generations(tmp_path: Path) -> None:
     save(make_ceilings({"DRAM": 2e12}, {("fp32", "vector"): 20e12}), tmp_path / "c.json")
     names = ("V100-SXM2-16GB", "A100-SXM4-80GB", "H100-SXM5-80GB", str(tmp_path / "c.json"))
-    rows = json.loads(ert("--ridge", *names, "--json", "-").stdout)["rows"]
+    rows = json.loads(specs("--ridge", *names, "--json", "-").stdout)["rows"]
     ridges = [{(r["precision"], r["path"]): r["flop_per_byte"] for r in row["ridges"]} for row in rows]
     # 125/0.9, 312/2.039, 989.5/3.35: tensor cores outgrow memory with every generation.
     assert [r["fp16", "tensor"] for r in ridges[:3]] == pytest.approx([138.9, 153.0, 295.4], abs=0.1)
@@ -73,27 +70,27 @@ def test_ridges_show_how_the_corner_moves_between_generations(tmp_path: Path) ->
 
 
 def test_the_ridge_table_has_a_line_per_product_that_has_one() -> None:
-    done = ert("--ridge")
+    done = specs("--ridge")
     assert done.returncode == 0
     assert "MI300X" in done.stdout
     assert "EPYC 9004" not in done.stdout
-    named = ert("--ridge", "EPYC 9004", "T4")
+    named = specs("--ridge", "EPYC 9004", "T4")
     assert "EPYC 9004: no ridge point" in named.stderr
     assert "T4" in named.stdout
 
 
 def test_products_stand_in_the_order_they_came_out_and_named_ones_as_named() -> None:
-    lines = ert("--ridge").stdout.splitlines()
+    lines = specs("--ridge").stdout.splitlines()
     years = [int(line.split("  sheet ")[0].split()[-1]) for line in lines if "  sheet " in line]
     assert years == sorted(years)
     assert years[0] == 2017
-    named = ert("--ridge", "B200", "T4").stdout
+    named = specs("--ridge", "B200", "T4").stdout
     assert named.index("B200") < named.index("T4")
 
 
 def test_a_narrow_terminal_gets_several_tables_and_no_broken_number() -> None:
     names = ("A100-SXM4-80GB", "H100-SXM5-80GB")
-    narrow, wide = ert("--ridge", *names, columns=60).stdout, ert("--ridge", *names).stdout
+    narrow, wide = specs("--ridge", *names, columns=60).stdout, specs("--ridge", *names).stdout
     assert max(map(len, narrow.splitlines())) <= 60
     assert narrow.count("A100-SXM4-80GB") > wide.count("A100-SXM4-80GB") == 1
     assert sorted(w for w in narrow.split() if "." in w and w.replace(".", "").isdigit() and w not in ("2.039", "3.35")) == sorted(
@@ -103,11 +100,11 @@ def test_a_narrow_terminal_gets_several_tables_and_no_broken_number() -> None:
 
 @pytest.mark.parametrize("name", ["H100", "no-such.toml"])
 def test_an_unknown_name_is_one_message(name: str) -> None:
-    done = ert(name)
+    done = specs(name)
     assert done.returncode == 1
     assert name in done.stderr
     assert "Traceback" not in done.stderr
 
 
 def test_help_ends_with_an_example() -> None:
-    assert ert("--help").stdout.splitlines()[-1].strip().startswith("ert specs ")
+    assert specs("--help").stdout.splitlines()[-1].strip().startswith("ert specs ")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
+import programs
 import pytest
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
 from programs import check_schema
@@ -18,12 +17,10 @@ from ert.ceilings import save
 
 DATA = Path(__file__).parent / "data" / "specs"
 K = TypeVar("K")
-ERT = str(Path(sys.executable).with_name("ert"))
 
 
 def ert(*arguments: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "COLUMNS": "200"}
-    return subprocess.run([ERT, *arguments], capture_output=True, text=True, check=False, cwd=cwd, env=environment)
+    return programs.ert(*arguments, cwd=cwd, COLUMNS="200")
 
 
 def tera(table: dict[K, float]) -> dict[K, float]:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
 import tomllib
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from make_ceilings import make_ceilings
+from programs import ert
 
 from ert.ceilings import save
 from ert.specs import shipped_sheets
@@ -20,7 +18,6 @@ from ert.tolerances import shipped_tolerances
 ROOT = Path(__file__).parent.parent
 TEXT = (ROOT / "docs" / "specs.md").read_text(encoding="utf-8")
 COMMANDS = re.findall(r"^```console example\n\$ (.*)\n((?:.*\n)*?)```$", TEXT, re.MULTILINE)
-ERT = Path(sys.executable).with_name("ert")
 T = 1e12
 
 
@@ -42,8 +39,7 @@ def folder(tmp_path: Path) -> Path:
 def test_a_command_prints_what_the_page_shows(command: str, shown: str, folder: Path) -> None:
     program, *arguments = command.split()
     assert program == "ert"
-    environment = {**os.environ, "COLUMNS": "110"}
-    done = subprocess.run([ERT, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False)
+    done = ert(*arguments, cwd=folder, COLUMNS="110")
     assert (done.returncode, done.stderr) == (0, "")
     assert "".join(f"{line.rstrip()}\n" for line in done.stdout.splitlines()) == shown
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 import shlex
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from difflib import get_close_matches
 from importlib import resources
 from pathlib import Path
 from typing import cast
@@ -18,6 +16,8 @@ from ert.files import read_text
 from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
+from ert.strict_table import is_whole, parse_toml
+from ert.suggest import nearest
 
 SHIPPED = ("quick", "default", "full")
 _Table = Mapping[str, object]
@@ -82,9 +82,9 @@ class SweepConfig:
 
 def load_config(name: str) -> SweepConfig:
     """A shipped sweep by name, or a TOML file. Raises ConfigError naming file, key and the nearest known one."""
-    default = _parse(_shipped_text("default"), "configs/sweeps/default.toml")
+    default = parse_toml(_shipped_text("default"), "configs/sweeps/default.toml")
     if name in SHIPPED:
-        own = _parse(_shipped_text(name), f"configs/sweeps/{name}.toml")
+        own = parse_toml(_shipped_text(name), f"configs/sweeps/{name}.toml")
         return _resolve(name, f"configs/sweeps/{name}.toml", default, own)
     path = Path(name)
     if not path.suffix:
@@ -94,7 +94,7 @@ def load_config(name: str) -> SweepConfig:
         text = read_text(path)
     except ErtError as error:
         raise ConfigError(f"--config {error}") from error
-    return _resolve(path.stem, name, default, _parse(text, name))
+    return _resolve(path.stem, name, default, parse_toml(text, name))
 
 
 def restrict(config: SweepConfig, *, precisions: Sequence[str] = (), levels: Sequence[str] = ()) -> SweepConfig:
@@ -108,20 +108,6 @@ def restrict(config: SweepConfig, *, precisions: Sequence[str] = (), levels: Seq
 
 def _shipped_text(name: str) -> str:
     return resources.files("ert.configs").joinpath("sweeps", f"{name}.toml").read_text(encoding="utf-8")
-
-
-def _parse(text: str, where: str) -> dict[str, object]:
-    try:
-        return tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets nested without end, are no TOMLDecodeError
-        raise ConfigError(f"{where}: not valid TOML: {error}.") from error
-
-
-def nearest(name: str, known: Sequence[str] | Mapping[str, object]) -> str:
-    """ " Did you mean 'fp16'?", or nothing if no known name is near."""
-    by_lower_case = {each.lower(): each for each in known}
-    near = get_close_matches(name.lower(), by_lower_case, n=1, cutoff=0.5)
-    return f" Did you mean '{by_lower_case[near[0]]}'?" if near else ""
 
 
 # More samples or points than this are a slip of the pen that no memory holds; more bytes than this no address reaches, and fewer
@@ -196,8 +182,8 @@ def _check_value(what: str, value: object, kind: str, names: Mapping[str, object
     fits = {
         _POSITIVE: _is_number(value) and 0 < cast(float, value) <= _MOST_NUMBER,
         _DURATION: _is_number(value) and 0 <= cast(float, value) <= _MOST_NUMBER,
-        _COUNT: _is_whole(value) and 1 <= cast(int, value) <= _MOST_COUNT,
-        _BYTES: _is_whole(value) and _LEAST_BYTES <= cast(int, value) <= _MOST_BYTES,
+        _COUNT: is_whole(value) and 1 <= cast(int, value) <= _MOST_COUNT,
+        _BYTES: is_whole(value) and _LEAST_BYTES <= cast(int, value) <= _MOST_BYTES,
         _TEXTS: is_texts,
         _SOME_TEXTS: is_texts and bool(value),
         _SHARES: isinstance(value, list) and bool(value) and all(_is_number(v) and 0 <= v <= 1 for v in value),
@@ -210,13 +196,8 @@ def _check_value(what: str, value: object, kind: str, names: Mapping[str, object
                 raise ConfigError(f"{what} = {name!r} is unknown.{nearest(name, names)} Known: {', '.join(names)}.")
 
 
-def _is_whole(value: object) -> bool:
-    """TOML's booleans are Python integers, too, but no numbers."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 def _is_number(value: object) -> bool:
-    return _is_whole(value) or isinstance(value, float)
+    return is_whole(value) or isinstance(value, float)
 
 
 def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ...]]]:
@@ -225,7 +206,7 @@ def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ..
         if not isinstance(table, dict):
             raise ConfigError(f"{where}: [kernels] {kernel} must be a table, written [kernels.{kernel}].")
         for parameter, values in table.items():
-            if not isinstance(values, list) or not values or not all(_is_whole(v) for v in values):
+            if not isinstance(values, list) or not values or not all(is_whole(v) for v in values):
                 raise ConfigError(f"{where}: [kernels.{kernel}] {parameter} = {values!r} must be a list of whole numbers.")
             chosen.setdefault(kernel, {})[parameter] = tuple(values)
     return chosen

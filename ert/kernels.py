@@ -12,7 +12,6 @@ import hashlib
 import operator
 import os
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -20,11 +19,12 @@ from importlib import resources
 from importlib.resources.abc import Traversable
 from itertools import product
 from pathlib import Path
-from typing import Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, cast
 
-from ert.errors import KernelError
+from ert.errors import ConfigError, KernelError
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
+from ert.strict_table import is_whole, parse_toml
 
 DeviceKind = Literal["cpu", "cuda"]
 Measures = Literal["bandwidth", "compute", "mixed", "latency", "launch"]
@@ -172,7 +172,7 @@ def _evaluate(text: str, names: Mapping[str, int], where: str) -> int:
 
     def walk(node: ast.expr) -> int:
         match node:
-            case ast.Constant(value=int(number)) if _is_whole(number):
+            case ast.Constant(value=int(number)) if is_whole(number):
                 return number
             case ast.Name(id=name) if name in names:
                 return names[name]
@@ -192,9 +192,9 @@ def parse_kernel(file_name: str, source: str, device_kind: DeviceKind) -> Kernel
     if not found:
         raise KernelError(f"{file_name}: no facts header. A kernel file starts with a comment '/*ert' holding TOML.")
     try:
-        facts = tomllib.loads(found[1])
-    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets without end, are no TOMLDecodeError
-        raise KernelError(f"{file_name}: the facts header is not valid TOML: {error}") from error
+        facts = cast(dict[str, Any], parse_toml(found[1], f"{file_name}: the facts header"))
+    except ConfigError as error:
+        raise KernelError(str(error)) from error
     _check_facts(file_name, facts)
     parameters = {
         name: Parameter(
@@ -249,15 +249,10 @@ def _check_facts(file_name: str, facts: Mapping[str, object]) -> None:
             refuse(f"parameter {name}: {problem}")
 
 
-def _is_whole(value: object) -> bool:
-    """TOML's booleans are Python integers, too, but no numbers."""
-    return isinstance(value, int) and not isinstance(value, bool)
-
-
 _FITS: dict[str, Callable[[object], bool]] = {
     _TEXT: lambda value: isinstance(value, str),
     _NAMES: lambda value: isinstance(value, list) and all(isinstance(v, str) for v in value),
-    _WHOLE: lambda value: _is_whole(value) and cast(int, value) >= 1,
+    _WHOLE: lambda value: is_whole(value) and cast(int, value) >= 1,
     _TABLE: lambda value: isinstance(value, dict),
     _SWITCH: lambda value: isinstance(value, bool),
 }
@@ -265,12 +260,12 @@ _FITS: dict[str, Callable[[object], bool]] = {
 
 def _parameter_problem(row: object) -> str | None:
     """What is wrong with one entry of [parameters]."""
-    if not isinstance(row, dict) or not _is_whole(row.get("default")):
+    if not isinstance(row, dict) or not is_whole(row.get("default")):
         return "must be a table with a whole number as default"
     if unknown := set(row) - _PARAMETER_KEYS:
         return f"unknown key {', '.join(sorted(unknown))}; known: {', '.join(sorted(_PARAMETER_KEYS))}"
     values, only = row.get("values", [0]), row.get("only", {})
-    if not isinstance(values, list) or not values or not all(_is_whole(v) for v in values):
+    if not isinstance(values, list) or not values or not all(is_whole(v) for v in values):
         return f"values = {values!r} must be a list of whole numbers"
     is_named = isinstance(only, dict) and all(re.fullmatch(r"-?\d{1,18}", k) and _FITS[_NAMES](v) for k, v in only.items())
     if not is_named or not all(level in LEVELS for levels in only.values() for level in levels):

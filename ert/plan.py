@@ -7,11 +7,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ert.config import SweepConfig, nearest
+from ert.config import SweepConfig
 from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
 from ert.kernels import DeviceKind, Kernel, kernel_names, load_kernels
+from ert.suggest import nearest
 
 # Inside a level a working set is this many times the level above, so that the level above holds next to nothing of it ...
 ABOVE_FACTOR = 3

@@ -155,10 +155,19 @@ def _quoted(text: str, complaint: str) -> str:
     return f": {text.splitlines()[int(where[1]) - 1].strip()}" if where else ""
 
 
-def parse_toml_table(text: str, file: str) -> StrictTable:
-    """A whole TOML file. Raises ConfigError with the line where it is no TOML or holds a key twice."""
+def parse_toml(text: str, file: str) -> dict[str, object]:
+    """The values of a TOML text. Raises ConfigError with the line where it is no TOML or holds a key twice."""
     try:
-        values = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+        return tomllib.loads(text)
+    except (ValueError, RecursionError) as error:  # a number of thousands of digits, or brackets without end, are no TOMLDecodeError
         raise ConfigError(f"{file}: not valid TOML: {error}{_quoted(text, str(error))}.") from error
-    return StrictTable(file, "", values, text, 0, len(text))
+
+
+def parse_toml_table(text: str, file: str) -> StrictTable:
+    """A whole TOML file. Raises ConfigError as ``parse_toml`` does."""
+    return StrictTable(file, "", parse_toml(text, file), text, 0, len(text))
+
+
+def is_whole(value: object) -> bool:
+    """TOML's booleans are Python integers, too, but no numbers."""
+    return isinstance(value, int) and not isinstance(value, bool)

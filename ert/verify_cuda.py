@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 from ert.errors import ConfigError
 from ert.hostcc import cache_folder
@@ -11,6 +10,7 @@ from ert.kernels import Kernel
 from ert.nvcompile import Compiler, Target, find_compiler, unmet_requirement
 from ert.sass import find_nvdisasm
 from ert.sass_check import VariantCheck, check_variants, default_variants, parameter_variants
+from ert.suggest import nearest
 from ert.verify import Progress, VariantReport, Verification
 
 
@@ -34,8 +34,7 @@ def _target(architecture: str, compiler: Compiler) -> Target:
     """``sm_90a`` is known where ``sm_90`` is: the compilers list families without the letter."""
     if architecture.rstrip("af") in compiler.supported:
         return Target(architecture)
-    near = get_close_matches(architecture, compiler.supported, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    hint = nearest(architecture, compiler.supported)
     raise ConfigError(f"--arch {architecture}: {compiler.version} does not know it.{hint} It knows {', '.join(compiler.supported)}.")
 
 

@@ -104,7 +104,7 @@ def test_everything_else_in_an_expression_is_refused(expression):
     ("text", "said"),
     [
         ("int main;", "no facts header"),
-        ("/*ert\nsummary = \n*/", "the facts header is not valid TOML"),
+        ("/*ert\nsummary = \n*/", "the facts header: not valid TOML"),
         ("/*ert\nsummary = 'x'\n*/", "missing measures, op, precisions, trip"),
         (GOOD.replace("[trip]", "[tripp]"), "missing trip"),
         (GOOD.replace("[trip]", "tripe = 1\n[trip]"), "parameter tripe: must be a table with a whole number as default"),

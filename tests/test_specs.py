@@ -345,6 +345,12 @@ def test_a_sloppy_sheet_is_refused_with_file_line_and_field(old: str, new: str, 
     assert all(word in message for word in words), message
 
 
+@pytest.mark.parametrize("text", ["x = " + "9" * 5000, "x = " + "[" * 5000])
+def test_a_sheet_that_no_parser_holds_is_refused_without_a_traceback(text: str) -> None:
+    with pytest.raises(ConfigError, match=r"own/sheet\.toml: not valid TOML"):
+        parse_sheet(text, "own/sheet.toml")
+
+
 def test_two_sheets_of_one_name_are_refused() -> None:
     sheet = parse_sheet(FULL, "one.toml")
     with pytest.raises(ConfigError, match=r"two\.toml: name: 'Example-80GB' is also the name of one\.toml"):

@@ -64,11 +64,9 @@ class LazyGroup(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
         if args and args[0] not in COMMANDS:
-            from difflib import get_close_matches  # noqa: PLC0415  (only when the name is wrong)
+            from ert.suggest import nearest  # noqa: PLC0415  (only when the name is wrong)
 
-            near = get_close_matches(args[0], COMMANDS, n=1)
-            hint = f" Did you mean '{near[0]}'?" if near else ""
-            raise click.UsageError(f"No such command '{args[0]}'.{hint} `ert --help` lists them.", ctx)
+            raise click.UsageError(f"No such command '{args[0]}'.{nearest(args[0], COMMANDS)} `ert --help` lists them.", ctx)
         return super().resolve_command(ctx, args)
 
 

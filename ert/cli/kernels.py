@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
-from difflib import get_close_matches
 
 import click
 
@@ -14,6 +13,7 @@ from ert.files import dump_json
 from ert.hostcc import find_compiler
 from ert.kernels import DeviceKind, Kernel, load_kernels
 from ert.kernels_table import kernel_report, kernels_document, kernels_list
+from ert.suggest import nearest
 from ert.verify import Progress, Verification, verify_cpu
 from ert.verify_cuda import verify_cuda
 from ert.verify_table import verification_document, verification_report
@@ -70,9 +70,7 @@ def _select(name: str | None, kind: DeviceKind | None) -> list[Kernel]:
     found = [kernel for kernel in every if name in (None, kernel.name)]
     if not found:
         names = list(dict.fromkeys(kernel.name for kernel in every))
-        near = get_close_matches(name or "", names, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise ConfigError(f"kernel '{name}' is unknown.{hint} Known: {', '.join(names)}.")
+        raise ConfigError(f"kernel '{name}' is unknown.{nearest(name or '', names)} Known: {', '.join(names)}.")
     return found
 
 

@@ -9,11 +9,11 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from difflib import get_close_matches
 from typing import Protocol, cast
 
 from ert.devices.base import Device
 from ert.errors import DeviceError
+from ert.suggest import nearest
 
 # kind -> (module, pip extra that brings what it needs); in the order of preference when nobody names a device
 BACKENDS: Mapping[str, tuple[str, str | None]] = {
@@ -103,8 +103,7 @@ def _backend_of(device_id: str) -> Backend:
     if kind in BACKENDS:
         return _backend(kind)
     known = [device.id for device in list_devices()]
-    near = get_close_matches(wanted, [*known, *BACKENDS], n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
+    hint = nearest(wanted, [*known, *BACKENDS])
     raise DeviceError(f"--device {device_id}: unknown.{hint} Here are: {', '.join(known)} (`ert devices`).")
 
 

@@ -10,6 +10,7 @@ from ert.levels import LEVELS
 from ert.points.model import TENSOR_SUFFIX, UNKNOWN, Decimal, KernelPoint, Origin, ReadOptions, Skipped, split_work, work_key
 from ert.points.numerals import is_missing, parse_number
 from ert.precisions import PRECISIONS
+from ert.suggest import nearest
 
 BYTES_COLUMNS = {f"{level.lower()}_bytes": level for level in reversed(LEVELS)}
 NO_PRECISION = "none"
@@ -127,7 +128,6 @@ def _key(fields: Fields, options: ReadOptions) -> str:
         raise fields.error("path", f"'{path}' is unknown. Known: {', '.join(_PATHS)}")
     precision, stated = split_work(precision)
     if precision not in PRECISIONS and precision != NO_PRECISION:
-        near = get_close_matches(precision, [*PRECISIONS, NO_PRECISION], n=1, cutoff=0.5)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise fields.error("precision", f"'{precision}' is unknown.{hint} Known: {', '.join([*PRECISIONS, NO_PRECISION])}")
+        known = [*PRECISIONS, NO_PRECISION]
+        raise fields.error("precision", f"'{precision}' is unknown.{nearest(precision, known)} Known: {', '.join(known)}")
     return work_key(precision, "tensor" if "tensor" in (path, stated) else "vector")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from difflib import get_close_matches
 from importlib import resources
 
 from ert.errors import SchemaError
+from ert.suggest import nearest
 
 _SUFFIX = ".schema.json"
 
@@ -19,7 +19,5 @@ def schema_text(name: str) -> str:
     """The JSON Schema of a kind of file, as shipped. Raises SchemaError naming the kinds there are."""
     known = schema_names()
     if name not in known:
-        near = get_close_matches(name, known, n=1)
-        hint = f" Did you mean '{near[0]}'?" if near else ""
-        raise SchemaError(f"'{name}' is no kind of file that ert writes.{hint} There are: {', '.join(known)}.")
+        raise SchemaError(f"'{name}' is no kind of file that ert writes.{nearest(name, known)} There are: {', '.join(known)}.")
     return resources.files(__name__).joinpath(f"{name}{_SUFFIX}").read_text(encoding="utf-8")

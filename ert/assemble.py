@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import cast
 
 import numpy as np
 
 from ert.candidates import Candidate, absent_point, to_candidate, to_point
-from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Corner, Roof, Tool
+from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Corner, Roof, SomeCeiling, Tool
 from ert.checks import above_limit, is_above_limit, sweep_findings
 from ert.config import SweepConfig
 from ert.corners import RoofKey, fit_corners
@@ -56,7 +56,8 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
     # The mixed sweep is as short as the direct one: its corners belong to what was there before anything had to be sustained.
     corners, corner_findings = _corners(bandwidth, compute, candidates)
     sustained = [c for c in measured if c.point.sustain_s]
-    bandwidth, compute = (tuple(_mark_roofs(settle(device, found, sustained))) for found in (bandwidth, compute))
+    bandwidth = list(_mark_roofs(settle(device, bandwidth, sustained)))
+    compute = list(_mark_roofs(settle(device, compute, sustained)))
     ceilings = Ceilings(
         created=run.created,
         tool=run.tool,
@@ -64,8 +65,8 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
         device=device.facts(),
         environment={**run.environment, **device.environment(), "resumed": list(run.resumed)},
         config=config.to_json(),
-        bandwidth_ceilings=cast(tuple[BandwidthCeiling, ...], bandwidth),
-        compute_ceilings=cast(tuple[ComputeCeiling, ...], compute),
+        bandwidth_ceilings=tuple(bandwidth),
+        compute_ceilings=tuple(compute),
         roofs=_roofs(bandwidth, compute, corners),
         launch_overhead_s=device.launch_overhead_s(),
         diagnostics=(*latencies(measured), *on_zeros(measured), *by_kernel(candidates, bandwidth)),
@@ -73,9 +74,6 @@ def assemble(device: Device, config: SweepConfig, plan: Plan, states: Sequence[P
         warnings=(*run.findings, *plan.findings, *device.findings(), *fit.warnings, *refused_bandwidth, *refused_compute, *corner_findings),
     )
     return replace(ceilings, warnings=(*ceilings.warnings, *sweep_findings(ceilings)))
-
-
-# --- levels -------------------------------------------------------------------------------------------------------------------------
 
 
 def _fit_curves(device: Device, candidates: Sequence[Candidate], shown: Mapping[str, Sequence[str]]) -> LevelFit:
@@ -123,19 +121,14 @@ def _fit_curve(device: Device, candidates: Iterable[Candidate], names: Sequence[
     return fit_levels(Curve(sizes, rates, order=order), facts)
 
 
-# --- ceilings -----------------------------------------------------------------------------------------------------------------------
-
-
-def _publish(
-    found: Sequence[BandwidthCeiling] | Sequence[ComputeCeiling],
-) -> tuple[tuple[BandwidthCeiling | ComputeCeiling, ...], list[Finding]]:
+def _publish(found: Sequence[SomeCeiling]) -> tuple[list[SomeCeiling], list[Finding]]:
     """Ceilings that physics allows, with the roof of each group marked, and a finding for each that is refused."""
     allowed = [c for c in found if not is_above_limit(c)]
     refused = [above_limit(c) for c in found if is_above_limit(c)]
-    return tuple(_mark_roofs(allowed)), refused
+    return list(_mark_roofs(allowed)), refused
 
 
-def _mark_roofs(ceilings: Sequence[BandwidthCeiling | ComputeCeiling]) -> Iterable[BandwidthCeiling | ComputeCeiling]:
+def _mark_roofs(ceilings: Sequence[SomeCeiling]) -> Iterator[SomeCeiling]:
     """Of a level the highest operation; of a precision and path the operation that defines it."""
     highest: dict[str, float] = {}
     for c in ceilings:
@@ -232,27 +225,20 @@ def _compute_ceiling(device: Device, key: tuple[str, str, str], group: Sequence[
 
 
 def _corners(
-    bandwidth: Sequence[BandwidthCeiling | ComputeCeiling],
-    compute: Sequence[BandwidthCeiling | ComputeCeiling],
-    candidates: Sequence[Candidate],
+    bandwidth: Sequence[BandwidthCeiling], compute: Sequence[ComputeCeiling], candidates: Sequence[Candidate]
 ) -> tuple[dict[RoofKey, Corner], list[Finding]]:
     """Where a mixed sweep shows the corner of a roof."""
-    levels = [b for b in bandwidth if isinstance(b, BandwidthCeiling)]
-    peaks = [c for c in compute if isinstance(c, ComputeCeiling) and c.roof]
+    peaks = [c for c in compute if c.roof]
     mixed = [(c.point, c.times_s) for c in candidates if c.point.measures == "mixed" and not c.is_disturbed]
-    return fit_corners(mixed, levels, peaks)
+    return fit_corners(mixed, bandwidth, peaks)
 
 
-def _roofs(
-    bandwidth: Sequence[BandwidthCeiling | ComputeCeiling],
-    compute: Sequence[BandwidthCeiling | ComputeCeiling],
-    corners: Mapping[RoofKey, Corner],
-) -> tuple[Roof, ...]:
+def _roofs(bandwidth: Sequence[BandwidthCeiling], compute: Sequence[ComputeCeiling], corners: Mapping[RoofKey, Corner]) -> tuple[Roof, ...]:
     """Every level under every compute roof, with the corner that was found."""
     return tuple(
         Roof(b.level, c.precision, c.path, ridge(b.value, c.value), corners.get((b.level, c.precision, c.path)))
         for b in bandwidth
-        if isinstance(b, BandwidthCeiling) and b.roof
+        if b.roof
         for c in compute
-        if isinstance(c, ComputeCeiling) and c.roof
+        if c.roof
     )

@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from statistics import median
-from typing import TYPE_CHECKING, Literal, cast, overload
+from typing import TYPE_CHECKING, Literal, TypeVar, cast, overload
 
 from ert.ceilings_check import check
 from ert.codec import decode, encode
@@ -23,6 +22,7 @@ from ert.jsontypes import Json
 from ert.kernels import Measures
 from ert.precisions import is_float
 from ert.silent_keys import without_silent
+from ert.suggest import nearest
 
 if TYPE_CHECKING:
     import numpy as np
@@ -50,8 +50,21 @@ class Tool:
     dirty: bool | None = None
 
 
+class _Limited:
+    """What both kinds of ceilings derive from their value and limit."""
+
+    __slots__ = ()
+    value: float
+    limit: float | None
+
+    @property
+    def share_of_limit(self) -> float | None:
+        """1 at the physical limit; None where no limit is known."""
+        return self.value / self.limit if self.limit else None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BandwidthCeiling:
+class BandwidthCeiling(_Limited):
     """The sustained bandwidth of one memory level for one operation.
 
     value, ci95        byte/s, and its 95 % interval; None if there were too few samples for one
@@ -79,13 +92,9 @@ class BandwidthCeiling:
     power_w: float | None = None
     burst: Burst | None = None
 
-    @property
-    def share_of_limit(self) -> float | None:
-        return self.value / self.limit if self.limit else None
-
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ComputeCeiling:
+class ComputeCeiling(_Limited):
     """The sustained rate of one precision, path and operation; fields as in BandwidthCeiling, in flop/s.
 
     Integer precisions count operations instead of FLOPs.
@@ -108,12 +117,13 @@ class ComputeCeiling:
     burst: Burst | None = None
 
     @property
-    def share_of_limit(self) -> float | None:
-        return self.value / self.limit if self.limit else None
-
-    @property
     def is_float(self) -> bool:
         return is_float(self.precision)
+
+
+Ceiling = BandwidthCeiling | ComputeCeiling
+# For functions that give back the kind of ceilings they are given.
+SomeCeiling = TypeVar("SomeCeiling", BandwidthCeiling, ComputeCeiling)
 
 
 @dataclass(frozen=True, slots=True)
@@ -242,7 +252,7 @@ class Ceilings:
     warnings: tuple[Finding, ...] = ()
 
     @property
-    def all_ceilings(self) -> tuple[BandwidthCeiling | ComputeCeiling, ...]:
+    def all_ceilings(self) -> tuple[Ceiling, ...]:
         return (*self.bandwidth_ceilings, *self.compute_ceilings)
 
     @property
@@ -326,9 +336,7 @@ class Ceilings:
 
 
 def _not_in_file(what: str, name: str, known: list[str]) -> AnalysisError:
-    near = get_close_matches(name, known, n=1)
-    hint = f" Did you mean '{near[0]}'?" if near else ""
-    return AnalysisError(f"{what} '{name}' has no roof in this ceilings file.{hint} It has: {', '.join(known) or 'none'}.")
+    return AnalysisError(f"{what} '{name}' has no roof in this ceilings file.{nearest(name, known)} It has: {', '.join(known) or 'none'}.")
 
 
 @dataclass(frozen=True, slots=True)

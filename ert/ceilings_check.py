@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ert.errors import SchemaError
 
 if TYPE_CHECKING:
-    from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Point
+    from ert.ceilings import Ceiling, Ceilings, Point
 
 
 def check(ceilings: Ceilings, where: str) -> None:
@@ -36,7 +36,7 @@ def check(ceilings: Ceilings, where: str) -> None:
 _IMPOSSIBLE = 1e24
 
 
-def _check_value(ceiling: BandwidthCeiling | ComputeCeiling, where: str) -> None:
+def _check_value(ceiling: Ceiling, where: str) -> None:
     if not 0 < ceiling.value < _IMPOSSIBLE:
         raise SchemaError(f"{where}: value {ceiling.value} is not above 0 and below {_IMPOSSIBLE:g}: no machine has such a ceiling.")
     if ceiling.ci95 and not 0 < ceiling.ci95[0] <= ceiling.ci95[1]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings
 from ert.columns import unit_of
 from ert.findings import Finding
 from ert.jsontypes import Json
@@ -16,8 +16,6 @@ from ert.units import with_prefix
 LIMIT_TOLERANCE = 0.01
 # Intervals wider than this make two nights hard to compare.
 WIDE_INTERVAL = 0.02
-
-Ceiling = BandwidthCeiling | ComputeCeiling
 
 
 def name_of(ceiling: Ceiling) -> str:

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.levels import FAST_TO_SLOW
 from ert.precisions import PRECISIONS, rate_unit
 from ert.units import capacity, with_prefix
 
-Rows = Sequence[BandwidthCeiling | ComputeCeiling]
+Rows = Sequence[Ceiling]
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,12 +107,12 @@ def precision_name(precision: str, path: str) -> str:
     return precision if path == "vector" else f"{precision} {path}"
 
 
-def unit_of(ceiling: BandwidthCeiling | ComputeCeiling) -> str:
+def unit_of(ceiling: Ceiling) -> str:
     """The unit of a ceiling's value, for people."""
     return "B/s" if isinstance(ceiling, BandwidthCeiling) else rate_unit(ceiling.precision)
 
 
-def interval(ceiling: BandwidthCeiling | ComputeCeiling) -> str:
+def interval(ceiling: Ceiling) -> str:
     """``1.439 .. 1.445``, in the unit of the value beside it; with units where the prefix changes in between."""
     if ceiling.ci95 is None:
         return "too few samples"
@@ -122,7 +122,7 @@ def interval(ceiling: BandwidthCeiling | ComputeCeiling) -> str:
     return f"{low} .. {high}" if len(suffixes) > 1 else f"{low.partition(' ')[0]} .. {high.partition(' ')[0]}"
 
 
-def share_of_limit(ceiling: BandwidthCeiling | ComputeCeiling) -> str:
+def share_of_limit(ceiling: Ceiling) -> str:
     """``99.1 %``; empty where no limit is known."""
     return "" if ceiling.share_of_limit is None else f"{100 * ceiling.share_of_limit:.1f} %"
 

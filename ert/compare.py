@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceiling, Ceilings
+from ert.codec import encode
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.judge import MISSING, Judgement, Roofs, judge, not_placeable, roofs_of, without_roof
@@ -106,7 +107,7 @@ def _cached(witness: Witness, ceilings: Ceilings) -> str | None:
 
 def _ceiling(witness: Witness, ceilings: Ceilings) -> float | None:
     """Ours for the same operation, else the roof."""
-    same: Sequence[BandwidthCeiling | ComputeCeiling]
+    same: Sequence[Ceiling]
     if witness.kind == "bandwidth":
         same = [c for c in ceilings.bandwidth_ceilings if c.level == witness.level]
     else:
@@ -149,7 +150,7 @@ def to_dict(comparison: Comparison) -> dict[str, Json]:
         "skipped": [_skipped(s) for s in comparison.skipped],
         "witnesses": [_witness(b) for b in comparison.witnesses],
         "trajectories": [_trajectory(t) for t in comparison.trajectories],
-        "warnings": [{"code": f.code, "message": f.message, "value": f.value, "remedy": f.remedy} for f in comparison.findings],
+        "warnings": encode(comparison.findings),
     }
 
 

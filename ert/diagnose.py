@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ert.candidates import Candidate
-from ert.ceilings import BandwidthCeiling, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling
 from ert.diagnostics import Diagnostic, Unit, What
 from ert.precisions import PRECISIONS
 from ert.stats import median_ci95
@@ -29,7 +29,7 @@ def on_zeros(measured: Iterable[Candidate]) -> Iterator[Diagnostic]:
             yield _diagnostic("zero_operands", "flop/s", c, c.rates)
 
 
-def by_kernel(candidates: Sequence[Candidate], ceilings: Iterable[BandwidthCeiling | ComputeCeiling]) -> Iterator[Diagnostic]:
+def by_kernel(candidates: Sequence[Candidate], ceilings: Iterable[Ceiling]) -> Iterator[Diagnostic]:
     """Of a level's operation that several kernels measure, the best of each: the ceiling is that of the fastest."""
     for ceiling in ceilings:
         if isinstance(ceiling, BandwidthCeiling):

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceiling, Ceilings
 from ert.checks import name_of
 from ert.codec import encode
 from ert.columns import unit_of
@@ -20,7 +20,6 @@ SCHEMA_VERSION = 1
 # Runs of one device, minutes apart, agree within this; nights differ by about half of it (configs/nightly.toml).
 DEFAULT_THRESHOLD = 0.02
 
-Ceiling = BandwidthCeiling | ComputeCeiling
 Verdict = Literal["worse", "same", "better", "not comparable"]
 
 

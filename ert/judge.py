@@ -13,7 +13,7 @@ from itertools import pairwise
 from typing import Literal
 
 from ert import roofline
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceiling, Ceilings
 from ert.levels import FAST_TO_SLOW
 from ert.points.model import UNKNOWN, KernelPoint, split_work
 from ert.roofline import BoundKind
@@ -119,7 +119,7 @@ def roofs_of(ceilings: Ceilings) -> Roofs:
     )
 
 
-def _interval(ceiling: BandwidthCeiling | ComputeCeiling) -> Interval:
+def _interval(ceiling: Ceiling) -> Interval:
     value = ceiling.value
     low, high = ceiling.ci95 or (value * (1 - _DEFAULT_INTERVAL), value * (1 + _DEFAULT_INTERVAL))
     return Interval(min(low, value), value, max(high, value))

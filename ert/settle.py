@@ -8,14 +8,13 @@ from dataclasses import replace
 import numpy as np
 
 from ert.candidates import Candidate
-from ert.ceilings import BandwidthCeiling, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, SomeCeiling
 from ert.checks import is_above_limit
 from ert.devices.base import CeilingKey, Device
 from ert.diagnostics import Burst
 from ert.limits import Limit
 from ert.stats import median_ci95
 
-Ceiling = BandwidthCeiling | ComputeCeiling
 # CUDA events resolve about half a microsecond, and a sample may be as short as a millisecond.
 _RESOLUTION = 1e-3
 # Why a device under sustained load runs slower than in the first seconds: its power limit, which is what a sustained ceiling shows.
@@ -23,14 +22,14 @@ _RESOLUTION = 1e-3
 _EXPECTED = frozenset({"SwPowerCap"})
 
 
-def settle(device: Device, ceilings: Iterable[Ceiling], sustained: Sequence[Candidate]) -> list[Ceiling]:
+def settle(device: Device, ceilings: Iterable[SomeCeiling], sustained: Sequence[Candidate]) -> list[SomeCeiling]:
     """The ceilings with sustained values, where one was measured and differs by more than both intervals; the others as they are.
 
     A sustained value above the physical limit is as impossible as any other and changes nothing. Nor does one that another program
     disturbed: all its samples are of one moment, which says more of that program than of what the device keeps up.
     """
     measured = {_key(c): c for c in sustained if "disturbed" not in c.flags}
-    found: list[Ceiling] = []
+    found: list[SomeCeiling] = []
     for ceiling in ceilings:
         candidate = measured.get(_key_of(ceiling))
         settled = _sustained(device, ceiling, candidate) if candidate else ceiling
@@ -38,7 +37,7 @@ def settle(device: Device, ceilings: Iterable[Ceiling], sustained: Sequence[Cand
     return found
 
 
-def _sustained(device: Device, ceiling: Ceiling, candidate: Candidate) -> Ceiling:
+def _sustained(device: Device, ceiling: SomeCeiling, candidate: Candidate) -> SomeCeiling:
     value, low, high = median_ci95(candidate.rates)
     limit = device.limit(_key(candidate), candidate.clock_hz)
     return replace(

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.limits import NoLimit
 from ert.slips import recognise
 from ert.spec_match import Match, Slice
@@ -19,8 +19,6 @@ from ert.spec_units import binary_reading
 from ert.theory import theoretical_bandwidth, theoretical_rate
 from ert.tolerances import Tolerance, Tolerances
 from ert.validation import Row, Unit, Validation
-
-Roof = BandwidthCeiling | ComputeCeiling
 
 # Where the ``device`` object of a ceilings file keeps what the driver says of capacities.
 _CAPACITY_FACTS = {"DRAM": "memory_bytes", "L1": "l1_bytes", "L2": "l2_bytes", "L3": "l3_bytes", "shared": "shared_bytes"}
@@ -90,7 +88,7 @@ def _peak_rows(case: _Case, note: str) -> Iterator[Row]:
             yield replace(row, verdict="below", note=_joined(row.note, f"below the least, {tolerance.least:.0%} of the theoretical peak"))
 
 
-def _with_roof(case: _Case, row: Row, roof: Roof) -> Row:
+def _with_roof(case: _Case, row: Row, roof: Ceiling) -> Row:
     """The row with what was measured and what the device could do in theory."""
     device = case.ceilings.device
     limit = theoretical_bandwidth(roof, device) if isinstance(roof, BandwidthCeiling) else theoretical_rate(roof, device)
@@ -102,7 +100,7 @@ def _with_roof(case: _Case, row: Row, roof: Roof) -> Row:
     return replace(row, note=_joined(row.note, "beyond the physical limit: a bug until explained")) if limit.value < roof.value else row
 
 
-def _judged(case: _Case, number: SheetNumber, row: Row, roof: Roof) -> Row:
+def _judged(case: _Case, number: SheetNumber, row: Row, roof: Ceiling) -> Row:
     """The verdict of a rate or bandwidth, and why."""
     if whole := _not_for_one_device(case, number, roof):
         return replace(row, note=_joined(whole, row.note))
@@ -120,7 +118,7 @@ def _judged(case: _Case, number: SheetNumber, row: Row, roof: Roof) -> Row:
     return replace(verdict_row, note=_joined(verdict_row.note, doubt, *notes, row.note))
 
 
-def _explained_above(number: SheetNumber, row: Row, roof: Roof, tolerance: Tolerance) -> Row:
+def _explained_above(number: SheetNumber, row: Row, roof: Ceiling, tolerance: Tolerance) -> Row:
     """Above is no pass, unless the clock was above the sheet's by as much."""
     ratio = row.ratio or 0.0
     if number.clock_hz and roof.clock_hz and roof.clock_hz > number.clock_hz:
@@ -138,7 +136,7 @@ def _explained_above(number: SheetNumber, row: Row, roof: Roof, tolerance: Toler
     return replace(row, verdict="above", note=f"{ratio:.1%} of the sheet: above spec, no explanation found")
 
 
-def _explained_below(number: SheetNumber, row: Row, roof: Roof, tolerance: Tolerance) -> Row:
+def _explained_below(number: SheetNumber, row: Row, roof: Ceiling, tolerance: Tolerance) -> Row:
     """Below, with the clock or the slip that may be behind it; a factor of 1000 is the sheet's doing, not the device's."""
     ratio = row.ratio or 0.0
     slip = recognise(number, ratio, tolerance)
@@ -174,7 +172,7 @@ def _judged_capacity(case: _Case, number: SheetNumber, row: Row) -> Row:
     return replace(row, verdict="below" if ratio < tolerance.least else "above", note=_joined(f"{ratio:.1%} of the sheet", note))
 
 
-def _roof(ceilings: Ceilings, number: SheetNumber) -> Roof | None:
+def _roof(ceilings: Ceilings, number: SheetNumber) -> Ceiling | None:
     if number.level is not None:
         return ceilings.bandwidth_roofs.get(number.level)
     return ceilings.compute_roofs.get((number.precision or "", number.path or ""))
@@ -198,7 +196,7 @@ def _why_not_measured(ceilings: Ceilings, number: SheetNumber) -> str:
     return f"not measured: {reasons[0]}" if reasons else "not measured: the ceilings file has no such roof"
 
 
-def _not_for_one_device(case: _Case, number: SheetNumber, roof: Roof | None) -> str:
+def _not_for_one_device(case: _Case, number: SheetNumber, roof: Ceiling | None) -> str:
     """Why a number must not be held against this measurement; empty if it may."""
     if number.scope in ("board", "node") and number.devices == 1:
         return f"the sheet's number is for a whole {number.scope}, of an unknown number of devices"
@@ -238,7 +236,7 @@ def _sparsity_note(number: SheetNumber, ratio: float) -> str:
     return f"the sheet's {number.amount.printed} counts 2:4 sparsity, so the dense half is used ({ratio / 2:.1%} of the printed number)"
 
 
-def _tolerance_name(roof: Roof) -> str:
+def _tolerance_name(roof: Ceiling) -> str:
     if isinstance(roof, ComputeCeiling):
         return roof.path if roof.path == "tensor" or roof.is_float else "integer"
     return "dram" if roof.level == "DRAM" else "cache"

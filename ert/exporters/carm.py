@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings
 from ert.exporters.base import Export
 from ert.levels import LEVELS
 
@@ -54,7 +54,7 @@ def _row(ceilings: Ceilings, precision: str, op: str, levels: Mapping[str, Bandw
     return ",".join((*cells, *_rate(rates.get(plain)), *_rate(rates.get("fma"))))
 
 
-def _rate(ceiling: BandwidthCeiling | ComputeCeiling | None) -> list[str]:
+def _rate(ceiling: Ceiling | None) -> list[str]:
     """A value, 0 for one that is not there, and instructions per cycle, which were not counted and nobody reads."""
     return [f"{ceiling.value / _GIGA:.6f}" if ceiling else "0", ""]
 

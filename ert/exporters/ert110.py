@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceiling, Ceilings, ComputeCeiling
 from ert.columns import roof_keys, roof_levels
 from ert.exporters.base import Export
 from ert.files import dump_json
@@ -44,7 +44,7 @@ def _rate_name(c: ComputeCeiling) -> str:
     return f"{c.precision.upper()}{suffix} GFLOPs"
 
 
-def _limits(named: Sequence[tuple[str, BandwidthCeiling | ComputeCeiling]]) -> list[Json]:
+def _limits(named: Sequence[tuple[str, Ceiling]]) -> list[Json]:
     return [[name, c.limit / _GIGA] for name, c in named if c.limit is not None]
 
 

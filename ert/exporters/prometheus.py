@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.exporters.base import Export
 
 
@@ -49,7 +49,7 @@ def _family(
     yield _metric(f"{name}_limit", f"{what}: physical limit at the measured clock.", limits)
 
 
-def _labels(c: BandwidthCeiling | ComputeCeiling) -> dict[str, str]:
+def _labels(c: Ceiling) -> dict[str, str]:
     what = {"level": c.level} if isinstance(c, BandwidthCeiling) else {"precision": c.precision, "path": c.path}
     return {**what, "op": c.op, "roof": str(c.roof).lower()}
 

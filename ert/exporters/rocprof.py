@@ -5,7 +5,7 @@ GB/s and GFLOP/s are decimal; 0 is the format's word for "not measured". Source:
 
 from __future__ import annotations
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceiling, Ceilings
 from ert.exporters.base import Export
 
 _GIGA = 1e9
@@ -32,9 +32,7 @@ _MISSPELT = {"HBMBwHigh": "hbmBwHigh"}
 
 def write(ceilings: Ceilings) -> Export:
     """The roofs; ``device`` is 0, since a ceilings file holds one device."""
-    found: dict[str, BandwidthCeiling | ComputeCeiling | None] = {
-        column: ceilings.bandwidth_roofs.get(level) if level else None for column, level in _LEVELS.items()
-    }
+    found: dict[str, Ceiling | None] = {column: ceilings.bandwidth_roofs.get(level) if level else None for column, level in _LEVELS.items()}
     found |= {column: ceilings.compute_roofs.get(key) if key else None for column, key in _RATES.items()}
     header, row = ["device"], ["0"]
     for column, ceiling in found.items():
@@ -43,7 +41,7 @@ def write(ceilings: Ceilings) -> Export:
     return Export(f"{','.join(header)}\n{','.join(row)}\n", tuple(_left_out(ceilings)))
 
 
-def _triple(ceiling: BandwidthCeiling | ComputeCeiling | None) -> list[str]:
+def _triple(ceiling: Ceiling | None) -> list[str]:
     """Value, lower and upper end."""
     if ceiling is None:
         return ["0", "0.00", "0.00"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.columns import bandwidth_rows, compute_rows
 
 
@@ -41,7 +41,7 @@ def ceiling_rows(ceilings: Ceilings) -> list[CeilingRow]:
     return [_row(ceilings, c) for c in bandwidth_rows(ceilings)] + [_row(ceilings, c) for c in compute_rows(ceilings)]
 
 
-def _row(ceilings: Ceilings, c: BandwidthCeiling | ComputeCeiling) -> CeilingRow:
+def _row(ceilings: Ceilings, c: Ceiling) -> CeilingRow:
     of_level = c if isinstance(c, BandwidthCeiling) else None
     of_precision = c if isinstance(c, ComputeCeiling) else None
     low, high = c.ci95 or (None, None)

@@ -190,8 +190,8 @@ def summary_lines(comparison: Comparison) -> Iterator[str]:
     if len(of_ceilings) > _MORE_FINDINGS:
         yield f"Warning: the ceilings file has {len(of_ceilings)} warnings; `ert show` lists them"
     else:
-        yield from map(_finding_line, of_ceilings)
-    yield from map(_finding_line, comparison.findings)
+        yield from map(finding_line, of_ceilings)
+    yield from map(finding_line, comparison.findings)
     incomplete, kernels = comparison.incomplete, len(comparison.kernels)
     if comparison.skipped or incomplete:
         whole = kernels + len(comparison.skipped)
@@ -200,7 +200,8 @@ def summary_lines(comparison: Comparison) -> Iterator[str]:
         yield f"{len(incomplete) + len(comparison.skipped)} of {whole} kernels are incomplete. Missing: {'; '.join(counts)}"
 
 
-def _finding_line(finding: Finding) -> str:
+def finding_line(finding: Finding) -> str:
+    """One warning for stderr."""
     return f"Warning: {finding.message}" + (f". {finding.remedy}" if finding.remedy else "")
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ert.cli import cli, execute
 from ert.errors import AnalysisError, ErtError, SchemaError
 from ert.points.ceilings import ceilings_of, load_ceilings
 from ert.points.document import decode
@@ -288,3 +289,25 @@ def test_other_tools_ceilings_can_take_the_place_of_ours():
 def test_a_file_of_kernels_is_no_ceilings_file():
     with pytest.raises(ErtError, match="no bandwidth of a memory level"):
         load_ceilings(str(DATA / "likwid.csv"))
+
+
+def test_export_says_which_device_it_took_and_takes_another(capsys):
+    file = str(DATA / "rocprof_roofline_old.csv")
+    assert execute(cli, ["export", file, "--to", "csv"]) == 0
+    first = capsys.readouterr()
+    assert "device 0 taken; the file has also 1. Choose with --device" in first.err
+    assert execute(cli, ["export", file, "--to", "csv", "--device", "1"]) == 0
+    second = capsys.readouterr()
+    assert second.err == ""
+    assert ",DRAM,,,read,true,1389000000000.0," in first.out
+    assert ",DRAM,,,read,true,1391000000000.0," in second.out
+
+
+def test_export_takes_the_precision_that_ert_110_does_not_record(capsys):
+    file = str(DATA / "ert110.json")
+    assert execute(cli, ["export", file, "--to", "csv"]) == 0
+    assert "Say it with --precision" in capsys.readouterr().err
+    assert execute(cli, ["export", file, "--to", "csv", "--precision", "fp64"]) == 0
+    known = capsys.readouterr()
+    assert known.err == ""
+    assert "compute,,fp64,vector,fma,true,612400000000.0,flop/s," in known.out

@@ -27,5 +27,5 @@ def test_ridge_points_of_an_unknown_precision_have_their_column():
     points = {("fp4", "tensor"): 5.25, ("fp64", "vector"): 1.5}
     console = Console(width=100)
     with console.capture() as captured:
-        console.print(ridges_table([Ridges("New GPU", 2027, "measured", 2e12, points)], 100))
+        console.print(ridges_table([Ridges("New GPU", "measured", 2027, 2e12, points)], 100))
     assert {"5.25", "1.5"} <= set(captured.get().split())

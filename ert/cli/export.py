@@ -6,9 +6,14 @@ from textwrap import fill
 
 import click
 
+from ert.ceilings import Ceilings
 from ert.cli.output import write_text
+from ert.cli.points import device_option, precision_option
 from ert.exporters import EXPORTERS, Export
+from ert.judge_table import finding_line
 from ert.points.ceilings import load_ceilings
+from ert.points.formats import FORMATS
+from ert.points.model import ReadOptions
 from ert.schema import schema_names, schema_text
 
 JSON_SCHEMA = "json-schema"
@@ -32,12 +37,14 @@ Examples:
 @click.argument("ceilings", type=click.Path(), required=False)
 @click.option("--to", "format_name", required=True, type=click.Choice([*EXPORTERS, JSON_SCHEMA]), help="Format, see below.")
 @click.option("-o", "--output", type=click.Path(allow_dash=True), default="-", show_default=True, help="File to write; - is stdout.")
-def export(ceilings: str | None, format_name: str, output: str) -> None:
+@precision_option
+@device_option
+def export(ceilings: str | None, format_name: str, output: str, precision: str | None, device: str | None) -> None:
     """Write the ceilings in the file CEILINGS for another tool.
 
     CEILINGS is a file of ert, or one of another tool that ert reads. What the format cannot hold is named on stderr.
     """
-    made = _made(ceilings, format_name)
+    made = _made(ceilings, format_name, ReadOptions(precision=precision, device=device))
     write_text(made.text, output)
     for line in made.left_out:
         click.echo(f"Left out: {line}.", err=True)
@@ -45,9 +52,17 @@ def export(ceilings: str | None, format_name: str, output: str) -> None:
         click.echo(f"Wrote {output}", err=True)
 
 
-def _made(ceilings: str | None, format_name: str) -> Export:
+def _made(ceilings: str | None, format_name: str, options: ReadOptions) -> Export:
     if format_name == JSON_SCHEMA:
         return Export(schema_text(ceilings or "ceilings"))
     if ceilings is None:
         raise click.UsageError("Missing argument 'CEILINGS': the file to export.")
-    return EXPORTERS[format_name].write(load_ceilings(ceilings))
+    return EXPORTERS[format_name].write(_loaded(ceilings, options))
+
+
+def _loaded(path: str, options: ReadOptions) -> Ceilings:
+    """What a reader of another tool's file has to say is said here: no export has a place for it."""
+    found = load_ceilings(path, options)
+    for finding in found.warnings if found.tool.name in FORMATS else ():
+        click.echo(finding_line(finding), err=True)
+    return found

@@ -14,7 +14,7 @@ from ert.points.aggregate import skipped_by_name
 from ert.points.csv_rows import Row, guess_delimiter, rows, split_fields
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _ROOF = re.compile(
     r'^"?(?P<name>[A-Za-z][^,"\n]*?)"?(?:,\s*"?|\s{2,})(?P<value>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"?(?:,\s*"?|\s+)(?P<kind>memory|compute)\b.*$'
@@ -83,13 +83,12 @@ def _read_survey(document: Document, options: ReadOptions) -> Reading:
 
 def _loop(document: Document, row: Row, at: Mapping[str, int], options: ReadOptions) -> KernelPoint | Skipped:
     def number(column: str) -> float | None:
-        text = row.fields[at[column]].strip().removesuffix("s") if column in at else ""
-        if is_missing(text) or text.startswith("<"):
+        if column not in at:
             return None
-        try:
-            return parse_number(text, options.decimal or "point")
-        except ValueError as error:
-            raise document.error(f"{error}.", row.line, f"{at[column] + 1} ({column})") from error
+        text = row.fields[at[column]].strip().removesuffix("s")
+        if text.startswith("<"):
+            return None
+        return number_at(document, text, row.line, f"{at[column] + 1} ({column})", options.decimal or "point")
 
     name, origin = row.fields[at[_NAME]].strip(), Origin(document.name, row.line)
     gflop, gflops = number("Self GFLOP"), number("Self GFLOPS")

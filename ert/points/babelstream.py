@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at, parse_number
 
 _UNITS = {"max_mbytes_per_sec": 1e6, "max_mb_per_sec": 1e6, "max_mibytes_per_sec": 2.0**20, "max_mib_per_sec": 2.0**20}
 # Kernel -> (arrays, our operation). Mul reads one array and writes one, as Copy does; Dot only reads.
@@ -66,13 +66,7 @@ def _row(document: Document, line: int, row: Mapping[str, str]) -> Witness:
         raise document.error(f"no bandwidth column; known: {', '.join(_UNITS)}.", line)
 
     def number(name: str) -> float | None:
-        text = row.get(name, "")
-        if is_missing(text):
-            return None
-        try:
-            return parse_number(text, "point")
-        except ValueError as error:
-            raise document.error(f"{error}.", line, name) from error
+        return number_at(document, row.get(name, ""), line, name)
 
     value, elements, size = number(column), number("n_elements"), number("sizeof")
     array = elements * size if elements and size else None

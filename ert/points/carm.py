@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _PRECISIONS = {"dp": "fp64", "sp": "fp32", "hp": "fp16", "bf16": "bf16"}
 _GIGA = 1e9
@@ -42,7 +42,7 @@ def _row(document: Document, line: int, text: str, columns: list[str]) -> Iterat
         raise document.error(f"{len(fields)} columns where the header has {len(columns)}: the row is cut off.", line)
     at = {name: i for i, name in reversed(list(enumerate(columns)))}
     rates = [i for i, c in enumerate(columns) if c.lower() == "gflop/s"]
-    values = [_number(document, line, i, fields) for i, c in enumerate(columns) if c == "GB/s"]
+    values = [_rate(document, line, i, fields) for i, c in enumerate(columns) if c == "GB/s"]
     about = f"CARM {fields[at['ISA']]}, {fields[at['Threads']]} threads, {fields[at['Loads']]} loads {fields[at['Stores']]} stores"
     origin = Origin(document.name, line)
     for level, value in zip(_LEVELS, values, strict=False):
@@ -51,17 +51,14 @@ def _row(document: Document, line: int, text: str, columns: list[str]) -> Iterat
     # The first rate is that of the instruction named in the row, the second always that of FMA.
     ops = [fields[at["FP Inst."]] if "FP Inst." in at else "add", "fma"]
     for op, index in zip(ops, rates, strict=False):
-        yield Witness(f"{about}: {precision} {op}", "compute", _number(document, line, index, fields), origin, precision=precision, op=op)
+        yield Witness(f"{about}: {precision} {op}", "compute", _rate(document, line, index, fields), origin, precision=precision, op=op)
 
 
 def _op(loads: str, stores: str) -> str:
     return "read" if stores == "0" else "write" if loads == "0" else "triad" if loads == "2" else "copy"
 
 
-def _number(document: Document, line: int, column: int, fields: list[str]) -> float | None:
-    if is_missing(fields[column]):
-        return None
-    try:
-        return parse_number(fields[column], "point") * _GIGA or None
-    except ValueError as error:
-        raise document.error(f"{error}.", line, column + 1) from error
+def _rate(document: Document, line: int, column: int, fields: list[str]) -> float | None:
+    """Per second; None for 0, which stands for what was not measured."""
+    giga = number_at(document, fields[column], line, column + 1)
+    return giga * _GIGA if giga else None

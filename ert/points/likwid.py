@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 from ert.units import with_prefix
 
 _TABLE = re.compile(r"^Group \d+ (?P<kind>Raw|Metric)(?P<stat> STAT)?$")
@@ -154,19 +154,11 @@ class _Region:
         if table.is_stat:
             index = table.header.index(how) - 1 if how in table.header else 0
             texts = texts[index : index + 1]
-        values = [self._number(text, line, column) for column, text in enumerate(texts, start=2)]
+        values = [number_at(self._document, text, line, column) for column, text in enumerate(texts, start=2)]
         known = [v for v in values if v is not None]
         if not known or len(known) < len(values):
             return None
         return max(known) if how == "Max" else sum(known)
-
-    def _number(self, text: str, line: int, column: int) -> float | None:
-        if is_missing(text):
-            return None
-        try:
-            return parse_number(text, "point")
-        except ValueError as error:
-            raise self._document.error(f"{error}.", line, column) from error
 
     def rate(self, pattern: re.Pattern[str]) -> float | None:
         """A sum over the threads, per second, in the metric's own unit."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _TYPES = {"single precision": "fp32", "double precision": "fp64", "half precision": "fp16", "integer": "int32"}
 _BUFFER = re.compile(r"(?:Working memory size|Buffer size):\s*([0-9]+)\s*(KB|MB|GB|KiB|MiB|GiB)")
@@ -61,17 +61,14 @@ def _rows(document: Document) -> Iterator[_Row]:
                 )
             for index, precision in enumerate(types):
                 first = 1 + _COLUMNS_PER_TYPE * index
-                rate, bandwidth = (_number(document, number, first + offset, fields) for offset in (2, 3))
+                rate, bandwidth = (_rate(document, number, first + offset, fields) for offset in (2, 3))
                 yield _Row(number, precision, rate, bandwidth)
 
 
-def _number(document: Document, line: int, column: int, fields: list[str]) -> float | None:
-    if is_missing(fields[column]):
-        return None
-    try:
-        return parse_number(fields[column], "point") * _GIGA or None
-    except ValueError as error:
-        raise document.error(f"{error}.", line, column + 1) from error
+def _rate(document: Document, line: int, column: int, fields: list[str]) -> float | None:
+    """Per second; None for 0, which stands for what was not measured."""
+    giga = number_at(document, fields[column], line, column + 1)
+    return giga * _GIGA if giga else None
 
 
 def _best(document: Document, found: list[_Row], precision: str, buffer_bytes: float | None) -> Iterator[Witness]:

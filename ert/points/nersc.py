@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _GIGA = 1e9
 _LEVELS = {"L1": "L1", "L2": "L2", "L3": "L3", "HBM": "DRAM", "DRAM": "DRAM"}
@@ -32,15 +32,7 @@ class _Lines:
     def numbers(self, key: str) -> list[float | None]:
         """Raises AnalysisError naming line and column."""
         line, texts = self.words.get(key, (0, []))
-        return [self._number(text, line, column) for column, text in enumerate(texts, start=2)]
-
-    def _number(self, text: str, line: int, column: int) -> float | None:
-        if is_missing(text):
-            return None
-        try:
-            return parse_number(text, "point")
-        except ValueError as error:
-            raise self.document.error(f"{error}.", line, column) from error
+        return [number_at(self.document, text, line, column) for column, text in enumerate(texts, start=2)]
 
     def texts(self, key: str) -> list[str]:
         return self.words.get(key, (0, []))[1]

@@ -6,6 +6,7 @@ import math
 import re
 from collections.abc import Iterable
 
+from ert.points.document import Document
 from ert.points.model import Decimal
 
 # Words that profilers print where a counter could not be read; none of them is ever zero.
@@ -60,6 +61,16 @@ def whole_number_evidence(text: str) -> Decimal | None:
 def first_evidence(texts: Iterable[str]) -> Decimal | None:
     """The first proof among printed numbers."""
     return next((found for text in texts if (found := decimal_evidence(text))), None)
+
+
+def number_at(document: Document, text: str, line: int, column: int | str, decimal: Decimal = "point") -> float | None:
+    """One cell of a file, None for a profiler's word for missing. Raises AnalysisError naming file, line and column for other text."""
+    if is_missing(text):
+        return None
+    try:
+        return parse_number(text, decimal)
+    except ValueError as error:
+        raise document.error(f"{error}.", line, column) from error
 
 
 def parse_number(text: str, decimal: Decimal) -> float:

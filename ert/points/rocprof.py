@@ -15,7 +15,7 @@ from ert.points.aggregate import by_name, skipped_by_name
 from ert.points.csv_rows import Row, rows, split_fields
 from ert.points.document import Document
 from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _NAMES = ("Kernel_Name", "KernelName", "Kernel-Name")
 _STARTS = ("Start_Timestamp", "BeginNs")
@@ -143,13 +143,8 @@ class _Values:
     missing: list[str] = field(default_factory=list)
 
     def get(self, column: str) -> float | None:
-        text = self.row.fields[self.at[column]]
-        if is_missing(text):
-            return None
-        try:
-            return parse_number(text, "point")
-        except ValueError as error:
-            raise self.document.error(f"{error}.", self.row.line, f"{self.at[column] + 1} ({column})") from error
+        index = self.at[column]
+        return number_at(self.document, self.row.fields[index], self.row.line, f"{index + 1} ({column})")
 
     def total(self, terms: _Terms) -> float | None:
         values = [self.get(column) for column, _ in terms]

@@ -14,7 +14,7 @@ from ert.errors import AnalysisError
 from ert.points.csv_rows import Row, rows, split_fields
 from ert.points.document import Document
 from ert.points.model import Collected, Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import is_missing, parse_number
+from ert.points.numerals import number_at
 
 _GIGA = 1e9
 _BANDWIDTHS = {"hbmbw": "DRAM", "mallbw": "MALL", "l2bw": "L2", "l1bw": "L1", "ldsbw": "shared"}
@@ -81,13 +81,8 @@ def _witnesses(document: Document, row: Row, columns: Sequence[str], device: str
 
 def _number(document: Document, row: Row, index: int, column: str) -> float | None:
     """SI; None for 0, which stands for 'not measured' or 'this GPU does not have it'."""
-    text = row.fields[index]
-    if is_missing(text):
-        return None
-    try:
-        return parse_number(text, "point") * _GIGA or None
-    except ValueError as error:
-        raise document.error(f"{error}.", row.line, f"{index + 1} ({column})") from error
+    giga = number_at(document, row.fields[index], row.line, f"{index + 1} ({column})")
+    return giga * _GIGA if giga else None
 
 
 def _named(column: str, origin: Origin) -> Witness | None:

@@ -14,15 +14,12 @@ from ert.jsontypes import Json
 from ert.judge import MISSING, Judgement, Roofs, judge, not_placeable, roofs_of, without_roof
 from ert.judge_advice import advice
 from ert.judge_trajectory import Step, Trajectory, trajectories
+from ert.levels import DRAM_REACH
 from ert.points.model import Reading, Skipped, Witness, work_name
 from ert.units import capacity
 
 SCHEMA = "ert.comparison"
 SCHEMA_VERSION = 1
-
-
-# A buffer below this many times the last cache is still served by it in part (method: DRAM needs 4 x L3).
-_DRAM_FACTOR = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,10 +95,10 @@ def _cached(witness: Witness, ceilings: Ceilings) -> str | None:
     """Why a DRAM figure is none: its working set fits the last cache, at least in part."""
     size = witness.working_set_bytes
     last_cache = max((c.capacity_bytes or 0 for c in ceilings.bandwidth_roofs.values() if c.level != "DRAM"), default=0)
-    if witness.level != "DRAM" or size is None or size >= _DRAM_FACTOR * last_cache:
+    if witness.level != "DRAM" or size is None or size >= DRAM_REACH * last_cache:
         return None
     return (
-        f"its working set of {capacity(size)} is below {_DRAM_FACTOR} x the last cache ({capacity(last_cache)}), so caches serve part of it"
+        f"its working set of {capacity(size)} is below {DRAM_REACH} x the last cache ({capacity(last_cache)}), so caches serve part of it"
     )
 
 

@@ -29,3 +29,5 @@ LEVELS: dict[str, MemoryLevel] = {
     )
 }
 FAST_TO_SLOW: tuple[str, ...] = tuple(LEVELS)
+# A working set below this many times the last cache is no measure of DRAM: part of every pass still hits.
+DRAM_REACH = 4

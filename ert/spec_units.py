@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ert.errors import ConfigError
+from ert.units import BINARY_PREFIXES, PREFIXES
 
 Quantity = Literal["bandwidth", "rate", "capacity", "frequency"]
-
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18}
-_BINARY = {"Ki": 2.0**10, "Mi": 2.0**20, "Gi": 2.0**30, "Ti": 2.0**40}
 
 # b and B are a factor of 8 apart, so the letters of bits and bytes keep their case; FLOPS and OPS do not need it.
 _BASES: tuple[tuple[str, Quantity, float], ...] = (
@@ -44,7 +42,7 @@ class Amount:
 def parse_unit(unit: str) -> tuple[float, Quantity]:
     """``GiB/s`` -> (2**30, "bandwidth"). Raises ConfigError for a unit it does not know."""
     if found := _UNIT.fullmatch(unit):
-        factor = _BINARY.get(found["prefix"], _PREFIXES.get(found["prefix"], 0.0))
+        factor = BINARY_PREFIXES.get(found["prefix"], PREFIXES.get(found["prefix"], 0.0))
         for pattern, quantity, scale in _BASES:
             if re.fullmatch(pattern, found["base"]):
                 return factor * scale, quantity
@@ -74,4 +72,4 @@ def amount(number: float, unit: str) -> Amount:
 def binary_reading(found: Amount) -> float:
     """What a decimal capacity grows by when its prefix is read as binary: 40 MB of cache are 40 MiB. 1 if it is binary."""
     prefix = found.printed.partition(" ")[2].removesuffix("B")
-    return _BINARY[f"{prefix.upper()}i"] / _PREFIXES[prefix] if f"{prefix.upper()}i" in _BINARY else 1.0
+    return BINARY_PREFIXES[f"{prefix.upper()}i"] / PREFIXES[prefix] if f"{prefix.upper()}i" in BINARY_PREFIXES else 1.0

@@ -7,8 +7,8 @@ import re
 
 from ert.errors import ConfigError
 
-_PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
-_BINARY = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
+BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 # Beyond the largest prefix: up to here the digits are written out, above only four of them and an exponent.
 _MOST_PLAIN = 1e6
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")
@@ -19,7 +19,7 @@ def with_prefix(value: float, unit: str, digits: int = 4) -> str:
     if value == 0:
         return f"0 {unit}"
     for prefix in ("E", "P", "T", "G", "M", "k", "", "m", "u", "n"):
-        scaled = value / _PREFIXES[prefix]
+        scaled = value / PREFIXES[prefix]
         # 0.9995 rounds to 1.000 at four digits, so the next prefix up starts there.
         if abs(scaled) >= 0.9995 or prefix == "n":
             plain = f"{scaled:.0f}" if 1000 <= abs(scaled) < _MOST_PLAIN else f"{scaled:.{digits}g}"
@@ -29,7 +29,7 @@ def with_prefix(value: float, unit: str, digits: int = 4) -> str:
 
 def capacity(value_bytes: float) -> str:
     """``capacity(49152)`` -> ``"48 KiB"``."""
-    for suffix, factor in reversed(_BINARY.items()):
+    for suffix, factor in reversed(BINARY_PREFIXES.items()):
         if value_bytes >= factor:
             return f"{value_bytes / factor:.4g} {suffix}B"
     return f"{value_bytes:.0f} B"
@@ -44,7 +44,7 @@ def parse_quantity(text: str, unit: str) -> float:
     if found:
         number, suffix = float(found[1]), found[2]
         rest = suffix[: -len(unit)] if suffix.lower().endswith(unit.lower()) and suffix else suffix
-        factor = _PREFIXES.get(rest.strip(), _BINARY.get(rest.strip()) if unit == "B" else None)
+        factor = PREFIXES.get(rest.strip(), BINARY_PREFIXES.get(rest.strip()) if unit == "B" else None)
         if factor is not None and math.isfinite(number * factor):
             return number * factor
     raise ConfigError(f"'{text}' is not a quantity in {unit}. Examples: 1e10, 10G, 2.5{'m' if unit == 's' else 'G'}{unit}.")

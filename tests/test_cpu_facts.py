@@ -29,7 +29,7 @@ KIB, MIB = 2**10, 2**20
 @pytest.fixture
 def system(monkeypatch, tmp_path) -> Path:
     """An empty /sys; tests write into it what a machine would say."""
-    monkeypatch.setattr(cpu_facts, "_SYSTEM_CPU", tmp_path / "cpu")
+    monkeypatch.setattr(cpu_facts, "SYSTEM_CPU", tmp_path / "cpu")
     monkeypatch.setattr(cpu_facts, "_CGROUP", tmp_path / "cgroup")
     monkeypatch.setattr(os, "sched_getaffinity", lambda _pid: {0, 1, 2, 3})
     return tmp_path

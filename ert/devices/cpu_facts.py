@@ -15,7 +15,7 @@ from ert.devices.base import LevelFacts
 from ert.limits import CpuIdentity
 
 _CPUINFO = Path("/proc/cpuinfo")
-_SYSTEM_CPU = Path("/sys/devices/system/cpu")
+SYSTEM_CPU = Path("/sys/devices/system/cpu")
 _CGROUP = Path("/sys/fs/cgroup")
 # A sweep may take this share of the memory that is free: enough for DRAM, and the machine stays usable.
 MEMORY_SHARE = 0.5
@@ -65,7 +65,7 @@ def usable_cpus() -> list[int]:
 
 def siblings(cpu: int) -> set[int]:
     """Hyperthreads of the same core, itself included."""
-    text = read_text(_SYSTEM_CPU / f"cpu{cpu}/topology/thread_siblings_list")
+    text = read_text(SYSTEM_CPU / f"cpu{cpu}/topology/thread_siblings_list")
     return parse_cpu_list(text) if text else {cpu}
 
 
@@ -116,7 +116,7 @@ def cache_levels(cpus: Sequence[int]) -> list[LevelFacts]:
     total: dict[int, int] = {}
     seen: set[tuple[int, str]] = set()
     for cpu in cpus:
-        for folder in sorted((_SYSTEM_CPU / f"cpu{cpu}/cache").glob("index*")):
+        for folder in sorted((SYSTEM_CPU / f"cpu{cpu}/cache").glob("index*")):
             level, kind, size = (read_text(folder / name) for name in ("level", "type", "size"))
             shared = read_text(folder / "shared_cpu_list") or str(cpu)
             if not level or not size or kind == "Instruction" or (int(level), shared) in seen:
@@ -137,7 +137,7 @@ def parse_size(text: str) -> int:
 
 def governor(cpus: Sequence[int]) -> str | None:
     """The frequency governor, ``mixed`` if the CPUs differ, None where the system shows none (a virtual machine)."""
-    found = {read_text(_SYSTEM_CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {None}
+    found = {read_text(SYSTEM_CPU / f"cpu{cpu}/cpufreq/scaling_governor") for cpu in cpus} - {None}
     return found.pop() if len(found) == 1 else "mixed" if found else None
 
 

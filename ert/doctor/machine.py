@@ -13,11 +13,11 @@ from ert.config import load_config
 from ert.devices import cpu_facts
 from ert.devices.base import LevelFacts
 from ert.doctor.fact import Fact, collect
+from ert.levels import DRAM_REACH
 from ert.limits import CpuIdentity, cpu_limits, why_no_cpu_limits
 from ert.plan import largest_working_set
 from ert.units import capacity, with_prefix
 
-_SYSTEM_CPU = Path("/sys/devices/system/cpu")
 _GOOD_GOVERNORS = ("performance",)
 
 
@@ -47,8 +47,8 @@ def machine_facts() -> list[Fact]:
             ("memory", lambda: memory_fact(levels, int(psutil.virtual_memory().available))),
             ("huge pages", lambda: huge_pages_fact(cpu_facts.huge_pages_mode())),
             ("governor", lambda: governor_fact(cpu_facts.governor(usable))),
-            ("turbo", lambda: turbo_fact(_SYSTEM_CPU)),
-            ("throttling", lambda: throttling_fact(_SYSTEM_CPU)),
+            ("turbo", lambda: turbo_fact(cpu_facts.SYSTEM_CPU)),
+            ("throttling", lambda: throttling_fact(cpu_facts.SYSTEM_CPU)),
             ("virtual machine", lambda: virtual_fact(is_virtual=cpu_facts.is_virtual())),
         ]
     )
@@ -95,8 +95,8 @@ def memory_fact(levels: Sequence[LevelFacts], available_bytes: int) -> Fact:
     largest = largest_working_set(levels, load_config("default"))
     last = max((level.capacity_bytes or 0 for level in levels[:-1]), default=0)
     text = f"{capacity(available_bytes)} available; the largest working set is {capacity(largest)}"
-    if last and largest <= 4 * last:
-        text += f", not more than 4 times the last cache ({capacity(last)}): DRAM cannot be measured"
+    if last and largest < DRAM_REACH * last:
+        text += f", less than {DRAM_REACH} times the last cache ({capacity(last)}): DRAM cannot be measured"
         return Fact("memory", "problem", text, available_bytes, "free memory, or sweep fewer cores with --threads")
     return Fact("memory", "ok", text, available_bytes)
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 
 from ert import __version__
-from ert.devices import Listed, list_devices
+from ert.devices import Listed
 from ert.doctor.fact import Fact, collect
 from ert.errors import KernelError
 from ert.hostcc import REMEDY, Compiler, cache_folder, find_compiler
@@ -37,13 +37,8 @@ def software_facts() -> list[Fact]:
     ) + [fact for fact in (own_kernels_fact(os.environ.get(OWN_FOLDER["cpu"])),) if fact]
 
 
-def device_facts() -> list[Fact]:
-    """The devices as ``ert devices`` lists them. A CPU that cannot be swept is a problem, a GPU that is not there is none."""
-    return [device_fact(device) for device in list_devices()]
-
-
 def device_fact(device: Listed) -> Fact:
-    """One device; its reason holds the remedy."""
+    """One device as ``ert devices`` lists it; its reason holds the remedy. A GPU that is not there is no problem, a CPU is one."""
     if device.reason is None:
         return Fact(device.id, "ok", device.name)
     return Fact(device.id, "problem" if device.id == "cpu" else "note", device.name, remedy=device.reason)

@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from ert.findings import Finding
 from ert.fit.model import CapacityFact, Interval, Level
+from ert.levels import DRAM_REACH
 from ert.units import capacity
 
 MEMORY = "DRAM"
-# A curve that ends below this many times the last cache has not reached memory: part of every pass still hits.
-REACH = 4
 
 
 def name_levels(levels: Sequence[Level], facts: Sequence[CapacityFact], largest_bytes: float) -> tuple[list[Level], list[Finding]]:
@@ -28,7 +27,7 @@ def name_levels(levels: Sequence[Level], facts: Sequence[CapacityFact], largest_
     names = names_from_facts([level.working_set_bytes for level in levels], facts)
     named = [replace(level, name=name) for level, name in zip(levels, names, strict=True)]
     last_cache = max((f.capacity_bytes for f in facts if f.name != MEMORY and f.capacity_bytes), default=None)
-    if last_cache is not None and largest_bytes < REACH * last_cache:
+    if last_cache is not None and largest_bytes < DRAM_REACH * last_cache:
         return [_not_memory(level) for level in named], [_not_reached(largest_bytes, last_cache)]
     return named, [] if MEMORY in names else [_no_plateau(largest_bytes)]
 
@@ -105,7 +104,7 @@ def _not_reached(largest_bytes: float, last_cache_bytes: int) -> Finding:
         f"DRAM not reached: the largest working set, {capacity(largest_bytes)}, is {largest_bytes / last_cache_bytes:.2g} times "
         f"the last cache ({capacity(last_cache_bytes)}).",
         largest_bytes,
-        f"Sweep to {capacity(REACH * last_cache_bytes)} or more (>= {REACH}x the last cache).",
+        f"Sweep to {capacity(DRAM_REACH * last_cache_bytes)} or more (>= {DRAM_REACH}x the last cache).",
     )
 
 

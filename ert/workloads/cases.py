@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ert.devices.base import LevelFacts
+from ert.levels import DRAM_REACH
 from ert.models import Ideal, Sizes, ideals
 from ert.precisions import PRECISIONS
 
@@ -15,8 +16,6 @@ WORKLOADS: tuple[Workload, ...] = ("axpy", "vecadd", "gemm")
 OWN, LIBRARY = "own", "library"
 # Work that streams is told for this many elements, whatever the arrays' length: then every stride does the same work.
 REFERENCE_ELEMENTS = 10**9
-# Below this many times the last cache, part of a working set stays in it.
-_DRAM_FACTOR = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +110,6 @@ def level_of(working_set_bytes: int, levels: Sequence[LevelFacts]) -> tuple[str,
         if working_set_bytes <= (level.capacity_bytes or 0):
             return level.name, None
     last = max((level.capacity_bytes or 0 for level in caches), default=0)
-    if working_set_bytes < _DRAM_FACTOR * last:
-        return "DRAM", f"the working set is below {_DRAM_FACTOR} x the last cache, so part of it is served from there"
+    if working_set_bytes < DRAM_REACH * last:
+        return "DRAM", f"the working set is below {DRAM_REACH} x the last cache, so part of it is served from there"
     return "DRAM", None

@@ -159,7 +159,8 @@ def test_wrong_calls_say_what_is_wrong(store: str, arguments: tuple[str, ...], c
 @pytest.mark.parametrize("command", ["list", "show", "check", "baseline", "fleet"])
 def test_help_ends_with_an_example(command: str) -> None:
     done = ert("history", command, "--help")
-    assert done.stdout.splitlines()[-1].strip().startswith("ert history ") or "--sql" in done.stdout.splitlines()[-1]
+    example = done.stdout.partition("Example")[2]
+    assert f"  ert history {command} " in example
 
 
 def test_the_store_may_come_from_the_environment(store: str) -> None:

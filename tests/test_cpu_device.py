@@ -8,6 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
+import psutil
 import pytest
 
 from ert.devices import cpu, cpu_facts, open_device
@@ -240,9 +241,12 @@ def test_the_last_level_is_the_memory_a_sweep_may_take(device):
 
 
 def test_a_closed_device_gives_its_threads_back():
+    before = psutil.Process().num_threads()
     device = CpuDevice(threads=1)
+    assert psutil.Process().num_threads() > before
     device.close()
     device.close()
+    assert psutil.Process().num_threads() == before
 
 
 def test_two_threads_share_a_working_set():

@@ -244,7 +244,7 @@ def test_a_curve_is_fitted_in_the_time_a_person_waits(rows, limit_s):
     rate = np.where(octave < 18, 8e12, np.where(octave < 24, 4e12, 1e12)) * np.exp(0.01 * np.random.default_rng(3).standard_normal(rows))
     curve = Curve(2.0**octave, rate)
     fit_levels(curve)  # the first call imports and fills caches
-    start = time.perf_counter()
+    start = time.process_time()  # what else the machine does must not decide
     fit = fit_levels(curve)
-    assert time.perf_counter() - start < limit_s
+    assert time.process_time() - start < limit_s
     assert [level.value_bytes_per_s for level in fit.levels] == pytest.approx([8e12, 4e12, 1e12], rel=0.01)

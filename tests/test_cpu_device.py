@@ -14,6 +14,7 @@ import pytest
 from ert.devices import cpu, cpu_facts, open_device
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
 from ert.devices.cpu import CHUNK_BYTES, CpuDevice
+from ert.devices.pool import Job
 from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.kernels import load_kernels, parse_kernel
 from ert.limits import CpuIdentity, Limit, NoLimit
@@ -27,6 +28,15 @@ def device():
     device = CpuDevice(threads=1)
     yield device
     device.close()
+
+
+@pytest.fixture
+def calm(device, monkeypatch):
+    """The device with a known plateau and known caches, whatever the machine at hand has."""
+    monkeypatch.setattr(device.gate, "reference", 3.0)
+    monkeypatch.setattr(device, "_last_cache_bytes", 32 * 2**20)
+    monkeypatch.setattr(device, "_private_bytes", 2**20)
+    return device
 
 
 def task(name: str, precision: str = "fp64", size: int | None = None, **parameters: int) -> Task:
@@ -104,14 +114,19 @@ def test_a_large_array_is_walked_in_chunks_that_follow_each_other(device):
     assert prepared._jobs(1)[0].first_chunk == 1
 
 
-def test_a_working_set_in_a_cache_is_walked_once_untimed_before_each_sample(device, monkeypatch):
-    ordered = []
+def ordered_by(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
+    """The first thread's job of every run from now on."""
+    ordered: list[Job] = []
     run = device.run
     monkeypatch.setattr(device, "run", lambda loaded, jobs, *rest: ordered.append(jobs[0]) or run(loaded, jobs, *rest))
-    for kernel in ("read", "fma"):
-        device.prepare(task(kernel, size=16384 if kernel == "read" else None)).sample(3, 1)
-    device.prepare(task("read", size=12 * CHUNK_BYTES)).sample(1, 1)
-    assert [job.warm_passes for job in ordered] == [1, 0, 0]
+    return ordered
+
+
+def test_what_a_cache_holds_is_walked_untimed_right_before_each_sample(calm, monkeypatch):
+    ordered = ordered_by(calm, monkeypatch)
+    for size in (None, 16384, 4 * 2**20, 12 * CHUNK_BYTES):
+        calm.prepare(task("fma" if size is None else "read", size=size)).sample(1, 1)
+    assert [job.warm_passes for job in ordered] == [0, 1, 4, 0]
 
 
 def test_untimed_passes_change_the_data_and_count_no_trips(device):
@@ -123,18 +138,15 @@ def test_untimed_passes_change_the_data_and_count_no_trips(device):
     assert values.tolist() == (-before).tolist()
 
 
-def test_before_sampling_a_large_array_the_last_cache_is_replaced_twice_over(device, monkeypatch):
-    last = max(level.capacity_bytes for level in device.levels()[:-1])
-    chunks = 4 * last // CHUNK_BYTES
-    prepared = device.prepare(task("update", size=chunks * CHUNK_BYTES))
-    walked = []
-    run = device.run
-    monkeypatch.setattr(device, "run", lambda loaded, jobs, *rest: walked.append(jobs[0]) or run(loaded, jobs, *rest))
+@pytest.mark.parametrize(("size", "walked"), [(16384, 2 * 16384), (2**22, 5 * 2**25), (24 * 2**20, 5 * 2**25), (2**27, 2 * 2**25)])
+def test_before_sampling_the_last_cache_is_walked_over_as_often_as_it_takes(calm, monkeypatch, size, walked):
+    ordered = ordered_by(calm, monkeypatch)
+    prepared = calm.prepare(task("update", size=size))
     prepared.warm_up()
     prepared.sample(1, 1)
-    warm, timed = walked
-    assert 2 * last <= warm.calls * warm.chunk_bytes < 2 * last + CHUNK_BYTES
-    assert timed.first_chunk == warm.first_chunk + warm.calls
+    warm, timed = ordered
+    assert walked <= warm.calls * warm.passes * warm.chunk_bytes < walked + max(CHUNK_BYTES, size if warm.chunks == 1 else 0)
+    assert timed.first_chunk == (warm.first_chunk + warm.calls) % warm.chunks
 
 
 @pytest.mark.parametrize(("name", "precision"), [("update", "fp64"), ("mixed", "fp64"), ("mixed", "fp32"), ("triad", "fp64")])
@@ -211,15 +223,6 @@ def test_an_unknown_cpu_has_no_limits_and_says_why(device, monkeypatch):
     assert isinstance(limit, NoLimit)
     assert "GenuineNobody" in limit.reason or "nothing" in limit.reason
     assert device.facts()["microarchitecture"] is None
-
-
-@pytest.fixture
-def calm(device, monkeypatch):
-    """The device with a known plateau and known caches, whatever the machine at hand has."""
-    monkeypatch.setattr(device.gate, "reference", 3.0)
-    monkeypatch.setattr(device, "_last_cache_bytes", 32 * 2**20)
-    monkeypatch.setattr(device, "_private_bytes", 2**20)
-    return device
 
 
 @pytest.mark.parametrize(("width", "is_disturbed"), [(3.0, False), (2.95, False), (2.9, True), (1.5, True), (None, False)])

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check(ceilings: Ceilings, where: str) -> None:
-    """Raise SchemaError for two roofs of one level, an interval upside down, a sample that took no time, an id used twice."""
+    """Raise SchemaError for two roofs of one level, an impossible rate, an interval upside down, a sample that took no time, an id used twice."""
     roofs_of_level = Counter({c.level: 0 for c in ceilings.bandwidth_ceilings})
     roofs_of_level.update(c.level for c in ceilings.bandwidth_ceilings if c.roof)
     for level, count in roofs_of_level.items():
@@ -32,15 +32,18 @@ def check(ceilings: Ceilings, where: str) -> None:
         _check_point(point, f"{where}: point '{point.id}'")
 
 
-# Byte or operations per second that no machine of any size reaches: such a number is a broken file, not a measurement.
-_IMPOSSIBLE = 1e24
+# Byte or operations per second: no machine of any size is faster, and none so slow that a single one takes a day.
+# A number beyond is a broken file, not a measurement.
+_IMPOSSIBLY_FAST, _IMPOSSIBLY_SLOW = 1e24, 1e-5
 
 
 def _check_value(ceiling: Ceiling, where: str) -> None:
-    if not 0 < ceiling.value < _IMPOSSIBLE:
-        raise SchemaError(f"{where}: value {ceiling.value} is not above 0 and below {_IMPOSSIBLE:g}: no machine has such a ceiling.")
-    if ceiling.ci95 and not 0 < ceiling.ci95[0] <= ceiling.ci95[1]:
-        raise SchemaError(f"{where}: ci95 {list(ceiling.ci95)} is not [low, high] above 0.")
+    bounds = f"above {_IMPOSSIBLY_SLOW:g} and below {_IMPOSSIBLY_FAST:g}"
+    for name, number in (("value", ceiling.value), ("limit", ceiling.limit)):
+        if number is not None and not _IMPOSSIBLY_SLOW < number < _IMPOSSIBLY_FAST:
+            raise SchemaError(f"{where}: {name} {number} is not {bounds}: no machine has such a ceiling.")
+    if ceiling.ci95 and not _IMPOSSIBLY_SLOW < ceiling.ci95[0] <= ceiling.ci95[1] < _IMPOSSIBLY_FAST:
+        raise SchemaError(f"{where}: ci95 {list(ceiling.ci95)} is not [low, high] {bounds}.")
 
 
 def _check_point(point: Point, where: str) -> None:

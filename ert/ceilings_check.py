@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def check(ceilings: Ceilings, where: str) -> None:
-    """Raise SchemaError for two roofs of one level, an impossible rate, an interval upside down, a sample that took no time, an id used twice."""
+    """Raise SchemaError for two roofs of one level, an impossible rate or interval, a sample without time, an id used twice."""
     roofs_of_level = Counter({c.level: 0 for c in ceilings.bandwidth_ceilings})
     roofs_of_level.update(c.level for c in ceilings.bandwidth_ceilings if c.roof)
     for level, count in roofs_of_level.items():

@@ -52,10 +52,10 @@ def write_bytes_atomic(path: StrPath, data: bytes) -> None:
         raise ErtError(f"{target}: cannot be written: {error.strerror or error}. {write_remedy(error)}") from error
 
 
-def write_remedy(error: OSError) -> str:
-    """What to try when a file could not be written."""
+def write_remedy(error: OSError, other: str = "name another place") -> str:
+    """What to try when a file could not be written; ``other``: how to put it elsewhere."""
     is_space = error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT)
-    return "Free space there, or name another place." if is_space else "Name another place."
+    return f"Free space there, or {other}." if is_space else f"{other[0].upper()}{other[1:]}."
 
 
 @contextmanager
@@ -143,7 +143,7 @@ def parse_json(text: str, source: str) -> Json:
 
     def read_int(digits: str) -> int:
         # Longer ones are beyond a float, and Python refuses to convert thousands of digits at all.
-        return int(digits) if len(digits) <= _MOST_DIGITS else refuse_size(digits)
+        return int(digits) if len(digits.lstrip("-")) <= _MOST_DIGITS else refuse_size(digits)
 
     def refuse_size(digits: str) -> NoReturn:
         line, column = _position(text, digits)

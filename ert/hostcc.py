@@ -193,6 +193,7 @@ def _write_headers(folder: Path) -> None:
             (folder / name).write_text(text, encoding="utf-8")
 
 
-def runtime_source() -> str:
-    """The text of the thread pool and sampler, which is no kernel and has no facts header."""
-    return shared_sources("cpu")["runtime.c"]
+def compile_runtime(compiler: Compiler) -> Compiled:
+    """The thread pool and sampler, which is no kernel and has no facts header. Raises KernelError as ``compile_source`` does."""
+    # The header it shares with the kernels wants a type and a width; the runtime itself has no elements.
+    return compile_source(compiler, "runtime", shared_sources("cpu")["runtime.c"], {"ERT_TYPE": "double", "ERT_VECTOR_BYTES": "16"})

@@ -6,7 +6,6 @@ a point that could not be measured, or the mark of a resumed run.
 
 from __future__ import annotations
 
-import errno
 import json
 import os
 from collections.abc import Mapping, Sequence
@@ -16,6 +15,7 @@ from typing import TextIO, cast
 
 from ert.devices.base import Sample
 from ert.errors import ErtError, SchemaError
+from ert.files import write_remedy
 from ert.findings import Finding
 from ert.jsontypes import Json
 
@@ -120,8 +120,8 @@ class Journal:
 
 
 def _cannot_write(path: Path, error: OSError) -> ErtError:
-    space = "Free space there, or choose" if error.errno in (errno.ENOSPC, errno.EFBIG, errno.EDQUOT) else "Choose"
-    return ErtError(f"{path}: cannot be written: {error.strerror or error}. {space} another folder with --out.")
+    remedy = write_remedy(error, "choose another folder with --out")
+    return ErtError(f"{path}: cannot be written: {error.strerror or error}. {remedy}")
 
 
 def _sample_row(sample: Sample) -> dict[str, Json]:

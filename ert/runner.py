@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import platform
 import signal
@@ -20,7 +19,7 @@ from ert import __version__
 from ert.assemble import Run, assemble
 from ert.ceilings import Ceilings, Tool, save
 from ert.config import SweepConfig
-from ert.devices import Options, lock_name, open_device
+from ert.devices import Options, folder_of, lock_name, open_device
 from ert.devices.base import Device
 from ert.errors import ConfigError, ErtError, MeasurementError
 from ert.journal import SUFFIX, Journal, Recording, read_journal
@@ -29,6 +28,7 @@ from ert.kernels import source_hashes
 from ert.lock import device_lock
 from ert.plan import Plan, make_plan
 from ert.sweep import PointState, Progress, Sweep
+from ert.timestamps import utc_now
 
 # What must be equal for samples of two runs to belong to one file.
 _SAME_DEVICE = ("id", "vendor", "name", "uuid", "threads", "vector_bytes")
@@ -76,9 +76,9 @@ def run_sweep(request: Request, out: Path, progress: Progress) -> Written:
     """Measure a device into ``out/<device>/<UTC time>.json``. Raises ErtError; Interrupted carries the journal to resume."""
     with _device(request) as device:
         plan = make_plan(device, request.config)
-        created = _now()
+        created = utc_now()
         header = _header(device, request, created)
-        journal = _new_journal(out / _folder_name(device), created, header)
+        journal = _new_journal(out / folder_of(device.id), created, header)
         return _measure(device, request.config, plan, _Record(journal, header), progress)
 
 
@@ -88,7 +88,7 @@ def resume_sweep(request: Request, path: Path, progress: Progress) -> Written:
     with _device(request) as device:
         header = _header(device, request, str(earlier.header.get("created")))
         _check_same(path, earlier.header, header)
-        plan, now = make_plan(device, request.config), _now()
+        plan, now = make_plan(device, request.config), utc_now()
         journal = Journal.reopen(path, earlier.end_of_good_lines, now)
         return _measure(device, request.config, plan, _Record(journal, header, earlier, (*earlier.resumed, now)), progress)
 
@@ -176,14 +176,6 @@ def _new_journal(folder: Path, created: str, header: Mapping[str, Json]) -> Jour
             if not path.exists():
                 raise
     raise ConfigError(f"{folder}: a thousand sweeps of this second already. Choose another --out.")
-
-
-def _folder_name(device: Device) -> str:
-    return device.id.replace(":", "-")
-
-
-def _now() -> str:
-    return datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def _header(device: Device, request: Request, created: str) -> dict[str, Json]:

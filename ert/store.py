@@ -17,7 +17,7 @@ from pathlib import Path
 from ert.ceilings import Ceilings, ceilings_to_json
 from ert.ceilings_check import check
 from ert.errors import ErtError
-from ert.files import write_text_atomic
+from ert.files import write_remedy, write_text_atomic
 from ert.findings import Finding
 
 # The folder of a device beside its runs: baselines that a person set.
@@ -93,7 +93,7 @@ def write_once(folder: Path, stem: str, text: str) -> Path:
                 _sync_folder(folder)
                 return target
     except OSError as error:
-        raise ErtError(f"{folder}: cannot be written: {error.strerror or error}. Free space there, or name another --store.") from error
+        raise ErtError(f"{folder}: cannot be written: {error.strerror or error}. {write_remedy(error, 'name another --store')}") from error
     finally:
         temporary.unlink(missing_ok=True)
     raise ErtError(f"{folder}: ten thousand runs of one second already. Is something starting runs in a loop?")

@@ -12,14 +12,14 @@ from ert.devices.arena import ALIGNMENT_BYTES, Arena, random_table
 from ert.devices.cpu_facts import usable_cpus
 from ert.devices.pool import Pool
 from ert.errors import DeviceError
-from ert.hostcc import compile_source, find_compiler, runtime_source
+from ert.hostcc import compile_runtime, find_compiler
 
 MIB = 2**20
 
 
 @pytest.fixture(scope="module")
 def pool():
-    runtime = compile_source(find_compiler(), "runtime", runtime_source(), {"ERT_TYPE": "double", "ERT_VECTOR_BYTES": "16"})
+    runtime = compile_runtime(find_compiler())
     pool = Pool(runtime.library, usable_cpus())
     yield pool
     pool.close()

@@ -74,7 +74,7 @@ def test_a_sweep_writes_one_file_named_by_device_and_utc_time_and_leaves_no_jour
 
 
 def test_two_sweeps_in_one_second_have_two_names(tmp_path, monkeypatch):
-    monkeypatch.setattr(ert.runner, "_now", lambda: "2026-12-01T02:00:00Z")
+    monkeypatch.setattr(ert.runner, "utc_now", lambda: "2026-12-01T02:00:00Z")
     names = [run_sweep(REQUEST, tmp_path, Silent()).path.name for _ in range(3)]
     assert names == ["20261201T020000Z.json", "20261201T020000Z-2.json", "20261201T020000Z-3.json"]
 
@@ -94,9 +94,9 @@ def test_a_stopped_sweep_goes_on_and_measures_nothing_twice(tmp_path, planted, c
 
 
 def test_a_resumed_file_says_when_it_was_started_and_when_it_went_on(tmp_path, monkeypatch):
-    monkeypatch.setattr(ert.runner, "_now", lambda: "2026-12-01T02:00:00Z")
+    monkeypatch.setattr(ert.runner, "utc_now", lambda: "2026-12-01T02:00:00Z")
     journal = stopped(tmp_path)
-    monkeypatch.setattr(ert.runner, "_now", lambda: "2026-12-02T03:00:00Z")
+    monkeypatch.setattr(ert.runner, "utc_now", lambda: "2026-12-02T03:00:00Z")
     ceilings = resume_sweep(REQUEST, journal, Silent()).ceilings
     assert ceilings.created == "2026-12-01T02:00:00Z"
     assert ceilings.environment["resumed"] == ["2026-12-02T03:00:00Z"]

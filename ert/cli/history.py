@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -22,6 +21,7 @@ from ert.cli.store_options import (
 )
 from ert.errors import ConfigError
 from ert.files import dump_json
+from ert.timestamps import utc_now
 
 if TYPE_CHECKING:
     from ert.history import History
@@ -148,8 +148,9 @@ def baseline(
     if is_set and len(chosen) > 1 and device is None and host is None:
         raise ConfigError(f"--set: would accept the present state of {len(chosen)} devices. Name a --device or a --host.")
     if is_set:
-        now = datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-        made = [Baseline(now, *each, choose_nights(opened.grid, each, between, opened.judged.rules.baseline), note) for each in chosen]
+        made = [
+            Baseline(utc_now(), *each, choose_nights(opened.grid, each, between, opened.judged.rules.baseline), note) for each in chosen
+        ]
         for each in made:
             click.echo(f"wrote {set_baseline(store, each)}", err=True)
         opened = _open(store, rules)

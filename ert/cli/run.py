@@ -11,7 +11,7 @@ import click
 from ert.cli.compare import INCOMPLETE
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.compare import to_dict
-from ert.devices import canonical_id, choose_device
+from ert.devices import canonical_id, choose_device, folder_of
 from ert.errors import ConfigError
 from ert.files import dump_json
 from ert.judge_table import comparison_report, summary_lines
@@ -80,7 +80,7 @@ def run(
     Exit status: 0 everything was measured; 3 some cases could not be (they are listed).
     """
     device_id = canonical_id(device) if device else choose_device().id
-    folder = out / device_id.replace(":", "-")
+    folder = out / folder_of(device_id)
     roof = load_ceilings(ceilings or _newest(folder, device_id))
     bench = open_bench(device_id, cast(int | None, wished["threads"]))
     try:

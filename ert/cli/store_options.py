@@ -95,10 +95,11 @@ def _refuse_two_on_stdout(outputs: Outputs) -> None:
 
 def _filled_in(path: str, device: str) -> str:
     """Ranks that share a folder write files of their own."""
+    from ert.devices import folder_of  # noqa: PLC0415
     from ert.ranks import local_rank  # noqa: PLC0415
 
     rank = local_rank(os.environ) if "{rank}" in path else None
-    names = {"{host}": socket.gethostname(), "{device}": device.replace(":", "-"), "{rank}": str(rank.local if rank else 0)}
+    names = {"{host}": socket.gethostname(), "{device}": folder_of(device), "{rank}": str(rank.local if rank else 0)}
     for mark, name in names.items():
         path = path.replace(mark, name)
     return path

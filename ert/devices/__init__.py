@@ -63,6 +63,16 @@ def canonical_id(text: str) -> str:
     return f"cuda:{text}" if text.isdigit() else text
 
 
+def kind_of(device_id: str) -> str:
+    """``cuda`` for ``cuda:0`` and for a GPU's UUID, ``cpu`` for ``cpu``; another word stands for itself."""
+    return "cuda" if device_id.startswith(("GPU-", "MIG-")) else device_id.partition(":")[0]
+
+
+def folder_of(device_id: str) -> str:
+    """The name of the device's folder: not every file system takes a colon."""
+    return device_id.replace(":", "-")
+
+
 def choose_device() -> Listed:
     """The first usable device, in the order of BACKENDS. Raises DeviceError listing why none is."""
     return _usable(list_devices())[0]
@@ -99,7 +109,7 @@ def lock_name(device_id: str) -> str:
 
 def _backend_of(device_id: str) -> Backend:
     wanted = canonical_id(device_id)
-    kind = "cuda" if wanted.startswith(("cuda:", "GPU-", "MIG-")) else wanted.partition(":")[0]
+    kind = kind_of(wanted)
     if kind in BACKENDS:
         return _backend(kind)
     known = [device.id for device in list_devices()]

@@ -28,9 +28,9 @@ from ert.devices.cpu_kernel import (
     why_unsupported,
 )
 from ert.devices.pool import ARRAYS, Job, Pool
-from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
+from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.findings import Finding
-from ert.hostcc import cache_folder, compile_source, find_compiler, runtime_source
+from ert.hostcc import cache_folder, compile_runtime, find_compiler
 from ert.jsontypes import Json
 from ert.kernels import DeviceKind, Kernel
 from ert.levels import LEVELS
@@ -68,14 +68,10 @@ class CpuDevice:
     kind: DeviceKind = "cpu"
 
     def __init__(self, threads: int | None = None, seed: int = 1) -> None:
-        usable = cpu_facts.usable_cpus()
-        if threads is not None and not 1 <= threads <= len(usable):
-            raise ConfigError(f"--threads {threads}: this process may use 1 to {len(usable)} cores ({_cpu_list(usable)}).")
-        self.cpus = usable[:threads]
+        self.cpus = cpu_facts.chosen_cpus(threads)
         self._seed = seed
         self._compiler = find_compiler()
-        runtime = compile_source(self._compiler, "runtime", runtime_source(), {"ERT_TYPE": "double", "ERT_VECTOR_BYTES": "16"})
-        self._pool = Pool(runtime.library, self.cpus)
+        self._pool = Pool(compile_runtime(self._compiler).library, self.cpus)
         self._kernels: dict[object, LoadedKernel | KernelError] = {}
         self._arenas: dict[str, Arena] = {}
         self._levels = cpu_facts.cache_levels(self.cpus)
@@ -202,9 +198,8 @@ class CpuDevice:
         return Limit(per_cycle.value * self.threads * clock_hz, per_cycle.source)
 
     def probe_cores(self, samples: int) -> NDArray[np.void]:
-        """Clock and issue width of every core right now: stamps (samples, threads) around empty calls."""
-        jobs = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
-        return self._pool.run(0, jobs, samples=samples, patience_s=0.0, gate=0.0)
+        """``Pool.probe`` of the cores in use."""
+        return self._pool.probe(samples)
 
     def launch_overhead_s(self) -> float | None:
         table = np.zeros(1)
@@ -221,8 +216,6 @@ class CpuDevice:
         for arena in self._arenas.values():
             with suppress(BufferError):
                 arena.close()
-
-    # --- for PreparedCpu ---------------------------------------------------------------------------------------------------------
 
     def arena_starts(self, variant: Variant, bytes_per_thread: int) -> Sequence[int]:
         return self._arena(_element(variant)).reserve(bytes_per_thread)
@@ -385,10 +378,6 @@ def _element(variant: Variant) -> str:
 
 def _variant(task: Task) -> Variant:
     return Variant(task.kernel, task.precision, {**task.kernel.defaults(), **task.parameters})
-
-
-def _cpu_list(cpus: Sequence[int]) -> str:
-    return "CPU " + ", ".join(map(str, cpus)) if len(cpus) <= 8 else f"CPUs {cpus[0]} to {cpus[-1]}"
 
 
 def probe() -> str | None:

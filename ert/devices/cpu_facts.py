@@ -12,6 +12,7 @@ from pathlib import Path
 import psutil
 
 from ert.devices.base import LevelFacts
+from ert.errors import ConfigError
 from ert.limits import CpuIdentity
 
 _CPUINFO = Path("/proc/cpuinfo")
@@ -61,6 +62,15 @@ def usable_cpus() -> list[int]:
     first = [cpu for cpu in allowed if min(siblings(cpu) & set(allowed), default=cpu) == cpu]
     quota = cgroup_cpu_limit()
     return first if quota is None else first[: max(1, int(quota))]
+
+
+def chosen_cpus(threads: int | None) -> list[int]:
+    """The first ``threads`` usable CPUs, or all. Raises ConfigError for more than there are, or none."""
+    usable = usable_cpus()
+    if threads is not None and not 1 <= threads <= len(usable):
+        named = "CPU " + ", ".join(map(str, usable)) if len(usable) <= 8 else f"CPUs {usable[0]} to {usable[-1]}"
+        raise ConfigError(f"--threads {threads}: this process may use 1 to {len(usable)} cores ({named}).")
+    return usable[:threads]
 
 
 def siblings(cpu: int) -> set[int]:

@@ -103,6 +103,11 @@ class Pool:
         self._library.ert_pool_run(self._handle, function, c_jobs, c.byref(sampling), stamps.ctypes.data)
         return stamps
 
+    def probe(self, samples: int) -> NDArray[np.void]:
+        """Clock and issue width of every core right now: stamps (samples, threads) around empty calls."""
+        nothing = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
+        return self.run(0, nothing, samples=samples, patience_s=0.0, gate=0.0)
+
     def fill(self, starts: Sequence[int], sizes: Sequence[int], table: NDArray[np.float64], seed: int) -> None:
         """Thread i writes random entries of ``table`` (its length a power of two) over sizes[i] bytes from starts[i]."""
         addresses, lengths = (c.c_void_p * self.threads)(*starts), (c.c_uint64 * self.threads)(*sizes)

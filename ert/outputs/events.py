@@ -10,6 +10,7 @@ from typing import cast
 
 from ert.codec import encode
 from ert.errors import ErtError
+from ert.files import write_remedy
 from ert.history_events import Event
 from ert.jsontypes import Json
 
@@ -33,4 +34,4 @@ def append_events(path: Path, events: Sequence[Event]) -> None:
         finally:
             os.close(descriptor)
     except OSError as error:
-        raise ErtError(f"{path}: cannot be written: {error.strerror or error}. Free space there, or name another place.") from error
+        raise ErtError(f"{path}: cannot be written: {error.strerror or error}. {write_remedy(error)}") from error

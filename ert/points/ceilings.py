@@ -17,6 +17,7 @@ from ert.levels import FAST_TO_SLOW
 from ert.points.document import STDIN, read_document
 from ert.points.formats import AUTO, parse_points, recognise
 from ert.points.model import DEFAULTS, Reading, ReadOptions, Witness
+from ert.timestamps import utc_text
 
 
 def load_ceilings(path: str, options: ReadOptions = DEFAULTS) -> Ceilings:
@@ -33,7 +34,7 @@ def load_ceilings(path: str, options: ReadOptions = DEFAULTS) -> Ceilings:
 def _date(path: str) -> str:
     """That of the file: the formats of others record none, or each its own."""
     seconds = time.time() if path == STDIN else Path(path).stat().st_mtime
-    return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return utc_text(datetime.fromtimestamp(seconds, UTC))
 
 
 def ceilings_of(reading: Reading) -> Ceilings:

@@ -6,6 +6,7 @@ import importlib
 from collections.abc import Mapping
 from typing import cast
 
+from ert.devices import kind_of
 from ert.errors import ConfigError
 from ert.workloads.experiments import Bench
 
@@ -15,7 +16,7 @@ BENCHES: Mapping[str, str] = {"cpu": "ert.workloads.cpu", "cuda": "ert.workloads
 
 def open_bench(device_id: str, threads: int | None = None) -> Bench:
     """The bench of a device. Raises ConfigError for a kind that has none, DeviceError if the device cannot be had."""
-    kind = "cuda" if device_id.startswith(("GPU-", "MIG-")) else device_id.partition(":")[0]
+    kind = kind_of(device_id)
     if kind not in BENCHES:
         raise ConfigError(f"--device {device_id}: no workloads for this kind. Known: {', '.join(BENCHES)}.")
     return cast(Bench, importlib.import_module(BENCHES[kind]).open_bench(device_id, threads))

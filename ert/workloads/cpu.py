@@ -10,9 +10,9 @@ import numpy as np
 
 from ert.devices import cpu_facts
 from ert.devices.base import LevelFacts
-from ert.devices.pool import Job, Pool
-from ert.errors import ConfigError, KernelError, MeasurementError
-from ert.hostcc import compile_source, find_compiler, runtime_source
+from ert.devices.pool import Pool
+from ert.errors import KernelError, MeasurementError
+from ert.hostcc import compile_runtime, find_compiler
 from ert.quiet import QuietGate
 from ert.workloads.cases import LIBRARY, OWN, Case, Failed, Timed, Workload
 from ert.workloads.cpu_kernels import GEMM_MULTIPLE, LINE_BYTES, SHARE_ELEMENTS, WorkloadData, WorkloadKernel
@@ -42,14 +42,10 @@ class CpuBench:
     launches_each = False  # passes are repeated inside one call
 
     def __init__(self, threads: int | None = None, min_time_s: float = MIN_TIME_S) -> None:
-        usable = cpu_facts.usable_cpus()
-        if threads is not None and not 1 <= threads <= len(usable):
-            raise ConfigError(f"--threads {threads}: this process may use 1 to {len(usable)} cores.")
-        self.cpus = usable[:threads]
+        self.cpus = cpu_facts.chosen_cpus(threads)
         self._min_time_s = min_time_s
         self._compiler = find_compiler()
-        runtime = compile_source(self._compiler, "runtime", runtime_source(), {"ERT_TYPE": "double", "ERT_VECTOR_BYTES": "16"})
-        self._pool = Pool(runtime.library, self.cpus)
+        self._pool = Pool(compile_runtime(self._compiler).library, self.cpus)
         self._gate = QuietGate()
         self._calibrate_gate()
 
@@ -131,8 +127,7 @@ class CpuBench:
 
     def _calibrate_gate(self) -> None:
         """Learn what an undisturbed core issues per cycle, from probes around empty calls."""
-        nothing = [Job((), 0, 0, 0, 0, calls=0) for _ in self.cpus]
-        stamps = self._pool.run(0, nothing, samples=_PROBES, patience_s=0.0, gate=0.0)
+        stamps = self._pool.probe(_PROBES)
         self._gate.learn(np.minimum(stamps["width_before"], stamps["width_after"]).ravel())
 
     def close(self) -> None:

@@ -31,7 +31,7 @@ def is_above_limit(ceiling: Ceiling) -> bool:
 
 
 def above_limit(ceiling: Ceiling) -> Finding:
-    """Why such a ceiling is not published (method.md 8: physics is the judge)."""
+    """Why such a ceiling is not published (physics is the judge)."""
     value, limit = (with_prefix(number, unit_of(ceiling)) for number in (ceiling.value, ceiling.limit or 0))
     message = (
         f"{name_of(ceiling)} measured {value}, above the physical limit of {limit} "

@@ -44,7 +44,7 @@ _ENVIRONMENT_FACTS: dict[str, tuple[Section, str]] = {
 }
 # What in a ceiling's flags excuses a low value: the device was slowed, by itself or by another program.
 EXCUSES = ("throttled", "disturbed")
-# One-way latencies of a cache line: about 20 ns inside a core complex, about 100 ns across two of them (method.md).
+# One-way latencies of a cache line: about 20 ns inside a core complex, about 100 ns and more across two of them (see ert.placement).
 _ACROSS_COMPLEXES_S = 5e-8
 
 

@@ -1,4 +1,4 @@
-"""Burst and sustained: a ceiling is what the device keeps up, with what it was in the first seconds beside it (method.md 5)."""
+"""Burst and sustained: a ceiling is what the device keeps up, with what it was in the first seconds beside it."""
 
 from __future__ import annotations
 

@@ -2,7 +2,7 @@
 
 Every visit takes a few samples and is on disk before the next one starts. Visiting in rounds spreads each
 point's samples over the whole run, so that a slow spell of the machine touches a few samples of every
-point instead of all samples of one (method.md 4).
+point instead of all samples of one.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ert.files import dump_json
 from ert.levels import LEVELS
 from ert.models import MODELS, SIZE_NAMES, Sizes, ideals, option
 from ert.points.ceilings import load_ceilings
+from ert.points.model import work_key
 from ert.precisions import PRECISIONS
 from ert.units import parse_quantity
 
@@ -115,5 +116,5 @@ def _analysis(path: str, given: dict[str, Any]) -> Analysis:
     if given["flops"] is None or not given["moved"]:
         raise click.UsageError("give --flops and --bytes, or --op with its sizes.")
     levels = {level or given["level"]: amount for level, amount in given["moved"]}
-    key = given["precision"] + ("_tensor" if given["path"] == "tensor" else "")
+    key = work_key(given["precision"], given["path"])
     return analyze_point(load_ceilings(path), given["flops"][1], levels, key, time_s)

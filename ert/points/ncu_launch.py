@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ert.errors import AnalysisError
 from ert.points.document import Document
-from ert.points.model import Decimal, KernelPoint, Origin, Skipped
+from ert.points.model import Decimal, KernelPoint, Origin, Skipped, work_key
 from ert.points.ncu_layout import Cell, Launch, Table
 from ert.points.ncu_metrics import (
     CACHES,
@@ -252,7 +252,7 @@ class _Work:
 
     def _tensor(self) -> dict[str, float | None]:
         metrics = self._tensor_metrics()
-        parts = {f"{source}_tensor": self._tensor_ops(source, metrics) for source in sorted({t.source for t in metrics})}
+        parts = {work_key(source, "tensor"): self._tensor_ops(source, metrics) for source in sorted({t.source for t in metrics})}
         counter = self._plan.tensor_instructions
         if (not parts and counter is None) or (parts and all(v is not None for v in parts.values())):
             return parts
@@ -276,7 +276,7 @@ class _Work:
             return {"tensor": None}
         self.flags.append("flops_estimated")
         self.notes.append(f"tensor FLOPs are estimated: {each:.0f} for each tensor instruction of this architecture (HMMA.884)")
-        return {"fp16_tensor": instructions * each}
+        return {work_key("fp16", "tensor"): instructions * each}
 
     def _compute_capability(self) -> str:
         if printed := self._numbers.launch.compute_capability.strip():

@@ -14,7 +14,7 @@ from ert.points import rocprof_roofline
 from ert.points.aggregate import by_name, skipped_by_name
 from ert.points.csv_rows import Row, rows, split_fields
 from ert.points.document import Document
-from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped
+from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped, work_key
 from ert.points.numerals import number_at
 
 _NAMES = ("Kernel_Name", "KernelName", "Kernel-Name")
@@ -129,7 +129,7 @@ def _work_terms(at: Mapping[str, int]) -> dict[str, _Terms]:
         if valu:
             work[precision] = valu
         if (mops := f"SQ_INSTS_VALU_MFMA_MOPS_{suffix}") in at:
-            work[f"{precision}_tensor"] = ((mops, _MOPS_FLOPS),)
+            work[work_key(precision, "tensor")] = ((mops, _MOPS_FLOPS),)
     return work
 
 

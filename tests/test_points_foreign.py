@@ -311,3 +311,19 @@ def test_export_takes_the_precision_that_ert_110_does_not_record(capsys):
     known = capsys.readouterr()
     assert known.err == ""
     assert "compute,,fp64,vector,fma,true,612400000000.0,flop/s," in known.out
+
+
+@pytest.mark.parametrize(
+    ("name", "was", "becomes", "what"),
+    [
+        ("rocprof_roofline_old.csv", "1389,", "1e300,", "rocprof-compute DRAM"),
+        ("ert110.json", "83.4", "1e305", "ERT 1.1.0 DRAM"),
+        ("ert110.json", "612.4", "1" + "0" * 300, "ERT 1.1.0 GFLOPs"),
+    ],
+)
+def test_a_rate_no_machine_has_keeps_its_row_without_the_number(name: str, was: str, becomes: str, what: str):
+    text = (DATA / name).read_text()
+    assert was in text
+    found = next(w for w in parsed(text.replace(was, becomes, 1)).witnesses if w.what == what)
+    assert (found.value, found.low, found.high, found.spec) == (None, None, None, None)
+    assert "implausible" in (found.not_comparable or "")

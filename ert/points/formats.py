@@ -11,6 +11,7 @@ from ert.errors import AnalysisError
 from ert.points import advisor, babelstream, carm, ert110, kerncraft, likwid, mixbench, ncu, nersc, nvbandwidth, points_json, rocprof, table
 from ert.points.document import Document, read_document
 from ert.points.model import DEFAULTS, Reading, ReadOptions
+from ert.points.plausible import without_impossible
 
 AUTO = "auto"
 
@@ -64,7 +65,7 @@ def parse_points(document: Document, format_name: str = AUTO, options: ReadOptio
         known = "; ".join(f"{key}: {f.summary}" for key, f in FORMATS.items())
         raise AnalysisError(f"{document.name}: none of the known formats is recognised in it. Name one with --format. Known: {known}.")
     with _without_collector():
-        return FORMATS[name].read(document, options)
+        return without_impossible(FORMATS[name].read(document, options))
 
 
 @contextmanager

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TextIO, cast
 
+from ert.codec import decode
 from ert.devices.base import Sample
 from ert.errors import ErtError, SchemaError
-from ert.files import write_remedy
+from ert.files import parse_json, write_remedy
 from ert.findings import Finding
 from ert.jsontypes import Json
 
@@ -155,8 +156,8 @@ def _whole_lines(path: Path, content: bytes) -> tuple[list[dict[str, Json]], int
     for number, line in enumerate(content.splitlines(keepends=True), start=1):
         is_last = good + len(line) == len(content)
         try:
-            row = json.loads(line)
-        except ValueError as error:
+            row = parse_json(line.decode("utf-8"), f"{path}: line {number}")
+        except (UnicodeDecodeError, SchemaError) as error:
             if is_last:
                 message = f"{path}: line {number} is torn (the run was stopped while writing it); its point is measured again"
                 return rows, good, [Finding("torn_line_dropped", message, float(number), None)]
@@ -188,7 +189,7 @@ def _visit(path: Path, number: int, row: Mapping[str, Json]) -> Visit:
     try:
         if row.get("status", "ok") != "ok":
             return Visit(str(row["id"]), str(row["status"]), str(row.get("reason")))
-        samples = tuple(_sample(cast(dict[str, Json], sample)) for sample in cast(list[Json], row["samples"]))
+        samples = tuple(_sample(sample, f"{path}: line {number}: not a visit of a point") for sample in cast(list[Json], row["samples"]))
         size = row["working_set_bytes"]
         return Visit(
             id=str(row["id"]),
@@ -198,13 +199,12 @@ def _visit(path: Path, number: int, row: Mapping[str, Json]) -> Visit:
             repeats=int(cast(int, row["repeats"])),
             samples=samples,
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise SchemaError(f"{path}: line {number}: not a visit of a point: {error!r}. The file was changed by something else.") from error
 
 
-_LISTS = ("core_times_s", "core_widths", "core_clocks_hz", "throttled")
-
-
-def _sample(row: Mapping[str, Json]) -> Sample:
-    values = {**row, **{key: tuple(cast(Sequence[float], row[key])) for key in _LISTS if key in row}}
-    return Sample(**values)  # type: ignore[arg-type]  # a wrong key or type is a TypeError, reported with its line
+def _sample(row: Json, where: str) -> Sample:
+    sample = decode(Sample, row, where)
+    if sample.time_s <= 0:
+        raise SchemaError(f"{where}: a sample is not above 0 s. The file was changed by something else.")
+    return sample

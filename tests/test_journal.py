@@ -113,6 +113,12 @@ def test_every_line_is_in_the_file_before_the_call_returns(tmp_path):
     journal.close()
 
 
+def visit_line(time_s: str, clock: str = "null") -> bytes:
+    """A journal of one visit with these words in its one sample, and a line behind it, so that it is not the torn last one."""
+    visit = '{"id":"a","working_set_bytes":1,"flops":1,"bytes":1,"repeats":1,"samples":[{"time_s":%s,"clock_hz":%s}]}'
+    return ('{"schema":"ert.points","schema_version":1}\n' + visit % (time_s, clock) + '\n{"resumed":"x"}\n').encode()
+
+
 @pytest.mark.parametrize(
     ("content", "said"),
     [
@@ -125,6 +131,12 @@ def test_every_line_is_in_the_file_before_the_call_returns(tmp_path):
         (b'{"schema":"ert.points"}\n', "written in schema version None"),
         (b'{"schema":"ert.points","schema_version":1}\n{"id":"a"}\n', "line 2: not a visit of a point"),
         (b'{"schema":"ert.points","schema_version":1}\n{"id":"a","samples":[{"speed":1}]}\n{}\n', "line 2: not a visit of a point"),
+        (visit_line("null"), "line 2: not a visit of a point: time_s: expected a number, found null"),
+        (visit_line("0"), "line 2: not a visit of a point: a sample is not above 0 s"),
+        (visit_line("1e-3", clock="[]"), "line 2: not a visit of a point: clock_hz: expected a number"),
+        (visit_line("1e-3", clock="9" * 400), "line 2 is not JSON"),
+        (visit_line("NaN"), "line 2 is not JSON"),
+        (b'{"schema":"ert.points","schema_version":1}\n' + b"[" * 100_000 + b"\n{}\n", "line 2 is not JSON"),
         (b'{"schema":"ert.points","schema_version":1}\nrubbish\n{}\n', "line 2 is not JSON. The file was changed by something else"),
         (b'{"schema":"ert.points","schema_version":1}\n\xff\xfe\n{}\n', "line 2 is not JSON"),
     ],

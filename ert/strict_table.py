@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import re
+import sys
 import tomllib
 from collections.abc import Iterator, Mapping, Set
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class StrictTable:
 
     def as_number(self, field: str, value: object, *, may_be_zero: bool = False) -> float:
         """``value`` of ``field`` as a finite number above 0 (or 0 where that is allowed)."""
-        is_number = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+        is_number = isinstance(value, int | float) and not isinstance(value, bool) and abs(value) <= sys.float_info.max
         if isinstance(value, int | float) and is_number and (value > 0 or (may_be_zero and value == 0)):
             return float(value)
         raise self.refuse(field, f"must be a {'non-negative' if may_be_zero else 'positive'} number, not {value!r}.")

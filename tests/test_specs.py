@@ -325,6 +325,7 @@ def test_the_full_form_reads_scope_sparsity_and_clock() -> None:
         ('source = "sheet"\n\n[match]', 'source = "book"\n\n[match]', 24, ["capacity 2", "source", "book"]),
         ('kind = "cuda"', 'kind = "gpu"', 4, ["kind", "gpu"]),
         ("sm_count = 100", "sm_count = 1.5", 29, ["match", "sm_count"]),
+        ("sm_count = 100", "sm_count = 1" + "0" * 400, 29, ["match", "sm_count", "must be a positive number"]),
         ('date = "2026-01"', "", 32, ["sources", "sheet", "date", "missing"]),
         ('checked = "2026-11-30"\n', "", 32, ["sources", "sheet", "checked", "missing"]),
         ('seen = ["https://example.com/sheet"]', "", 32, ["sources", "sheet", "seen", "missing"]),

@@ -13,7 +13,8 @@ import pytest
 
 from ert.devices import cpu, cpu_facts, open_device
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
-from ert.devices.cpu import CHUNK_BYTES, CpuDevice
+from ert.devices.cpu import CpuDevice
+from ert.devices.cpu_prepared import CHUNK_BYTES
 from ert.devices.pool import Job
 from ert.errors import ConfigError, DeviceError, KernelError, MeasurementError, UnsupportedError
 from ert.kernels import load_kernels, parse_kernel

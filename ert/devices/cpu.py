@@ -8,13 +8,12 @@ import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ert.devices import Listed, Options, cpu_facts
-from ert.devices.arena import ALIGNMENT_BYTES, Arena
+from ert.devices.arena import Arena
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
 from ert.devices.cpu_kernel import (
     MAX_VECTOR_BYTES,
@@ -27,8 +26,9 @@ from ert.devices.cpu_kernel import (
     make_operands,
     why_unsupported,
 )
+from ert.devices.cpu_prepared import MOST_CORES_TOLD, PAGE_BYTES, PreparedCpu
 from ert.devices.pool import ARRAYS, Job, Pool
-from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedError
+from ert.errors import DeviceError, KernelError, UnsupportedError
 from ert.findings import Finding
 from ert.hostcc import cache_folder, compile_runtime, find_compiler
 from ert.jsontypes import Json
@@ -38,22 +38,16 @@ from ert.limits import Limit, NoLimit, cpu_limits, why_no_cpu_limits
 from ert.placement import Placements
 from ert.quiet import QuietGate
 
-# Bigger shares are walked in chunks of one huge page per array, so that a sample can be short though a pass is long.
-CHUNK_BYTES = ALIGNMENT_BYTES
 # Before sampling this many times the last cache is walked. Memory: lines that other work left to be written back, or room it left for
 # ours, made the first 32 MiB of stores up to twice as fast as memory takes them (110 instead of 50 GB/s on Zen 3). A shared cache
 # keeps lines only that were used again and again: L3 reads at 125 GB/s after 2 passes over 5 MiB, 136 after 16, 156 after 32 or 64.
 _MEMORY_REACH, _SHARED_CACHE_REACH = 2, 5
-# And so many passes right before each sample: while it waits for a quiet moment neighbours take what they share with it.
-_PRIVATE_WARM_PASSES, _SHARED_WARM_PASSES = 1, 4
+# Enough that the plateau of an undisturbed core shows between the interrupts of others.
 _CALIBRATION_PROBES = 400
-# Arrays start at the same place in a page: then no load meets the low 12 address bits of an unfinished store, which costs the L1 triad
-# up to half its rate on Zen 3 (46 to 80 of 96 byte per cycle at other distances).
-_PAGE_BYTES = 4096
+# Medians over so many, so that an interrupt in a few of them does not count.
+_LAUNCHES, _PING_PONGS = 200, 5
 # Rounds of one ping-pong beside a batch of samples: some 10 us.
 _LATENCY_ROUNDS = 50
-# Times by core are kept up to this many: beyond it one sample in the journal would be a page long.
-_MOST_CORES_TOLD = 16
 # The latency is taken from the first core to this many others.
 _MOST_LATENCIES = 16
 # What the first operands of a timed kernel are, so that the data it walks stay what they are but for the sign: random, finite, no
@@ -138,7 +132,7 @@ class CpuDevice:
         return amount
 
     def core_threshold(self, task: Task) -> float | None:
-        return self.gate.threshold if self.is_private(task.working_set_bytes or 0) and 1 < self.threads <= _MOST_CORES_TOLD else None
+        return self.gate.threshold if self.is_private(task.working_set_bytes or 0) and 1 < self.threads <= MOST_CORES_TOLD else None
 
     def is_private(self, working_set_bytes: int) -> bool:
         """Whether the caches of the single cores hold it."""
@@ -163,7 +157,7 @@ class CpuDevice:
                 self._kernels[variant.key] = loaded
         largest = max((task.working_set_bytes or 0 for task in tasks), default=0)
         for element in {_element(variant) for variant in variants.values() if variant.kernel.levels}:
-            self._arena(element).reserve(largest // self.threads + ARRAYS * _PAGE_BYTES)
+            self._arena(element).reserve(largest // self.threads + ARRAYS * PAGE_BYTES)
 
     def _try_load(self, variant: Variant) -> LoadedKernel | KernelError:
         try:
@@ -205,7 +199,7 @@ class CpuDevice:
         table = np.zeros(1)
         nothing = [0] * self.threads
         times = []
-        for _ in range(200):
+        for _ in range(_LAUNCHES):
             start = time.perf_counter()
             self._pool.fill(nothing, nothing, table, 0)
             times.append(time.perf_counter() - start)
@@ -224,7 +218,7 @@ class CpuDevice:
         if element not in self._arenas:
             # As much as ``levels`` promised: what is available now may be less, and a plan stands on the promise.
             promised = self._levels[-1].capacity_bytes or 0
-            self._arenas[element] = Arena(self._pool, promised // self.threads + ARRAYS * _PAGE_BYTES, element, self._seed)
+            self._arenas[element] = Arena(self._pool, promised // self.threads + ARRAYS * PAGE_BYTES, element, self._seed)
         return self._arenas[element]
 
     def operands_for(self, variant: Variant) -> NDArray[np.uint8]:
@@ -258,10 +252,10 @@ class CpuDevice:
     def _core_to_core(self) -> list[Json]:
         """One-way latency of a cache line from the first core to each other one."""
         others = range(1, min(self.threads, _MOST_LATENCIES + 1))
-        return [
-            {"cpus": [self.cpus[0], self.cpus[i]], "latency_s": statistics.median(self._pool.ping_pong_s(0, i) for _ in range(5)) / 2}
-            for i in others
-        ]
+        return [{"cpus": [self.cpus[0], self.cpus[i]], "latency_s": self._median_latency_s(i)} for i in others]
+
+    def _median_latency_s(self, other: int) -> float:
+        return statistics.median(self._pool.ping_pong_s(0, other) for _ in range(_PING_PONGS)) / 2
 
     def _placement_facts(self) -> list[Json]:
         """Where the first two cores lay during the run; shared levels are measured in the chosen placement."""
@@ -270,105 +264,6 @@ class CpuDevice:
             {"latency_s": [low, high], "share": share, "chosen": chosen is not None and chosen[0] == low}
             for low, high, share in self._placements.groups()
         ]
-
-
-class PreparedCpu:
-    """A verified kernel over one working set; see ``ert.devices.base.Prepared``."""
-
-    # Stamps are taken inside the kernel's threads: no start is in a sample.
-    least_time_s = 0.0
-
-    def __init__(self, device: CpuDevice, loaded: LoadedKernel, working_set_bytes: int | None) -> None:
-        self._device, self._loaded = device, loaded
-        self._next_chunk = 0
-        arrays = loaded.variant.kernel.arrays if loaded.facts.array_bytes else 0
-        self._arrays = arrays
-        self._chunk_bytes, self._chunks, trips = self._layout(working_set_bytes, arrays)
-        self._trips_per_repeat = trips
-        self.working_set_bytes = device.threads * arrays * self._chunk_bytes * self._chunks if arrays else None
-        self._bytes_walked = device.threads * arrays * self._chunk_bytes
-        self.flops_per_repeat = float(loaded.facts.flops * trips * device.threads)
-        self.bytes_per_repeat = float(loaded.facts.bytes * trips * device.threads)
-        self._spacing = -(-self._chunk_bytes * self._chunks // _PAGE_BYTES) * _PAGE_BYTES
-        self._starts = device.arena_starts(loaded.variant, arrays * self._spacing) if arrays else [0] * device.threads
-        self._operands = device.operands_for(loaded.variant)
-
-    def _layout(self, working_set_bytes: int | None, arrays: int) -> tuple[int, int, int]:
-        """Bytes of a chunk per array, number of chunks, and trips of one repeat (one chunk, or one pass over a small share)."""
-        step = self._loaded.facts.array_bytes
-        if not arrays:
-            return 0, 1, 1
-        if working_set_bytes is None:
-            raise MeasurementError(f"{self._loaded.variant.label}: needs a working set.")
-        share = working_set_bytes // self._device.threads // arrays
-        if share <= 4 * CHUNK_BYTES:
-            trips = max(1, share // step)
-            return trips * step, 1, trips
-        trips = CHUNK_BYTES // step
-        return trips * step, share // (trips * step), trips
-
-    def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
-        stamps = self._device.run(self._loaded, self._jobs(repeats), count, patience_s)
-        self._go_on(repeats * count)
-        wanted = repeats * self._trips_per_repeat
-        if not np.all(stamps["trips"] == wanted):
-            raise MeasurementError(
-                f"{self._loaded.variant.label}: ran {stamps['trips'].ravel()[0]} trips instead of {wanted} in a timed sample."
-            )
-        latency_s = self._device.core_latency_s()
-        return [_to_sample(row, latency_s) for row in stamps]
-
-    def warm_up(self) -> None:
-        """Bring the caches into the state of steady use, from wherever the point before left them."""
-        if self.working_set_bytes is None:
-            return
-        repeats = self._device.repeats_to_warm(self.working_set_bytes, self._bytes_walked)
-        self._device.run(self._loaded, self._jobs(repeats), 1, 0.0)
-        self._go_on(repeats)
-
-    def _go_on(self, repeats: int) -> None:
-        """The next call walks on where this one ended, so that nothing is met in a cache again."""
-        self._next_chunk = (self._next_chunk + repeats) % self._chunks
-
-    def _warm_passes(self) -> int:
-        if self.working_set_bytes is None or self._chunks > 1:
-            return 0
-        return _PRIVATE_WARM_PASSES if self._device.is_private(self.working_set_bytes) else _SHARED_WARM_PASSES
-
-    def _jobs(self, repeats: int) -> list[Job]:
-        is_chunked = self._chunks > 1
-        return [
-            Job(
-                arrays=[start + a * self._spacing for a in range(self._arrays)],
-                chunk_bytes=self._chunk_bytes,
-                passes=1 if is_chunked else repeats,
-                operands=self._operands.ctypes.data,
-                result=self._device.result_address(thread),
-                calls=repeats if is_chunked else 1,
-                first_chunk=self._next_chunk,
-                chunks=self._chunks,
-                warm_passes=self._warm_passes(),
-            )
-            for thread, start in enumerate(self._starts)
-        ]
-
-    def close(self) -> None:
-        """Nothing to give back: memory and code belong to the device."""
-
-
-def _to_sample(row: NDArray[np.void], core_latency_s: float | None) -> Sample:
-    """One sample from the stamps of all threads: first start to last stop, the cores' mean clock, the narrowest core.
-
-    Of the clocks before and after, the higher: a disturbance only makes the chain look slow.
-    """
-    clocks = np.maximum(row["clock_before_hz"], row["clock_after_hz"])
-    widths = np.minimum(row["width_before"], row["width_after"])
-    time_s = float(row["stop_s"].max() - row["start_s"].min())
-    sample = Sample(time_s=time_s, clock_hz=float(clocks.mean()), issue_width=float(widths.min()), core_latency_s=core_latency_s)
-    if not 1 < row.size <= _MOST_CORES_TOLD:
-        return sample
-    times_s = row["stop_s"] - row["start_s"]
-    return replace(sample, core_times_s=tuple(times_s.tolist()), core_widths=tuple(widths.tolist()), core_clocks_hz=tuple(clocks.tolist()))
 
 
 def _element(variant: Variant) -> str:

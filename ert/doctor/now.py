@@ -20,7 +20,9 @@ from ert.jsontypes import Json
 from ert.lock import lock_holder
 from ert.units import with_prefix
 
+# A person waits for these: long enough to see what works in every second, short enough not to mind.
 _WATCH_S = 0.5
+# Bursts with pauses between them, since others come and go within milliseconds.
 _BURSTS = 10
 _PROBES_PER_BURST = 40
 _PAUSE_S = 0.03
@@ -28,7 +30,9 @@ _PAUSE_S = 0.03
 _SOME_DISTURBED = 0.1
 # and beyond this one it rarely finds them.
 _MOSTLY_DISTURBED = 0.5
+# The clock is measured to about half a percent: a core below this share of the fastest is a slower one.
 _SLOW_CLOCK = 0.97
+# What takes less of a CPU touches few samples, and every machine runs some of it.
 _BUSY_SHARE = 0.05
 _SHOWN_PROCESSES = 3
 

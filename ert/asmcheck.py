@@ -122,8 +122,6 @@ def _repeats(name: str, lines: Sequence[str], loop: _Loop) -> int:
     return counts.pop()
 
 
-# --- instructions -----------------------------------------------------------------------------------------------------------------
-
 _X86_REGISTER_BYTES = {"x": 16, "y": 32, "z": 64}
 _X86_VECTOR = re.compile(r"%([xyz])mm\d+")
 _X86_MEMORY = re.compile(r"-?\w*\(%[^)]*\)")

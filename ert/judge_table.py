@@ -17,6 +17,7 @@ from ert.judge_advice import advice
 from ert.judge_trajectory import Trajectory
 from ert.points.model import Skipped
 from ert.precisions import rate_unit
+from ert.tables import spaced
 from ert.units import with_prefix
 
 # Advice is a paragraph each; more than a few nobody reads in a terminal.
@@ -30,14 +31,7 @@ _FOLDED = ("kernel", "flags")
 
 def comparison_report(comparison: Comparison, top: int, width: int = ROOMY_WIDTH, advised: int = ADVISED) -> RenderableType:
     """The ``top`` kernels by time (0: all), advice for the first ``advised``, trajectories, witnesses, and what was skipped."""
-    return Group(*_spaced(list(_parts(comparison, top, advised, is_roomy=width >= ROOMY_WIDTH))))
-
-
-def _spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
-    for index, part in enumerate(parts):
-        if index:
-            yield Text()
-        yield part
+    return Group(*spaced(list(_parts(comparison, top, advised, is_roomy=width >= ROOMY_WIDTH))))
 
 
 def _parts(comparison: Comparison, top: int, advised: int, *, is_roomy: bool) -> Iterator[RenderableType]:

@@ -86,9 +86,6 @@ def _encode_e4m3(values: Floats) -> Bits:
     return np.asarray(np.where(takes_above, above, below) | np.where(np.signbit(values), 0x80, 0), dtype=np.uint8)
 
 
-# ---- one rounding
-
-
 def multiply_add(x: Bits, y: Bits, z: Bits, precision: str) -> Bits:
     """x * y + z elementwise, rounded once (fp64, fp32, fp16, bf16) or wrapped around (int32)."""
     if precision == "int32":

@@ -17,7 +17,7 @@ from functools import cache
 from pathlib import Path
 
 from ert.errors import KernelError
-from ert.kernels import Kernel, kernel_folder
+from ert.kernels import Kernel, shared_sources
 
 FLAGS = ("-std=c++17", "-Xptxas", "-warn-spills")
 # ptxas serialises wgmma when it cannot prove the pipeline safe (C7514 and its kin): right results at a fraction of the speed.
@@ -43,10 +43,8 @@ class Target:
         return self.architecture.startswith("compute_")
 
 
-# ---- the two compilers. Of each: its name, its version in its own words, and the architectures it makes cubins for, oldest
-# first; run() compiles and returns whether that worked and what the compiler said.
-
-
+# Of each compiler: its name, its version in its own words, and the architectures it makes cubins for, oldest first;
+# run() compiles and returns whether that worked and what the compiler said.
 @dataclass(frozen=True, slots=True)
 class Nvcc:
     """nvcc as a program."""
@@ -166,9 +164,6 @@ def _in_order(architectures: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted(set(architectures), key=_capability))
 
 
-# ---- which architecture
-
-
 def choose_target(capability: tuple[int, int], compiler: Compiler) -> Target:
     """The architecture to compile for on a device of this compute capability.
 
@@ -211,9 +206,6 @@ def unmet_requirement(kernel: Kernel, precision: str, target: Target) -> str | N
     return None
 
 
-# ---- one kernel
-
-
 def entry_name(kernel: Kernel, precision: str) -> str:
     """The name of the compiled entry, as profilers show it."""
     return f"ert_{kernel.name}_{precision}"
@@ -243,21 +235,17 @@ def compile_kernel(kernel: Kernel, definitions: Mapping[str, str], target: Targe
     return image
 
 
-def _headers() -> dict[str, str]:
-    return {f.name: f.read_text(encoding="utf-8") for f in kernel_folder("cuda").iterdir() if f.name.endswith(".cuh")}
-
-
 def _key(kernel: Kernel, options: list[str], target: Target, compiler: Compiler) -> str:
     flags_of_nvcc = [os.environ.get(name, "") for name in ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")]
     parts = [compiler.name, compiler.version, target.architecture, *options, *flags_of_nvcc, kernel.source]
-    parts += [text for pair in sorted(_headers().items()) for text in pair]
+    parts += [text for pair in shared_sources("cuda").items() for text in pair]
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _compile(kernel: Kernel, options: list[str], target: Target, compiler: Compiler) -> bytes:
     with tempfile.TemporaryDirectory(prefix="ert-") as name:
         folder = Path(name)
-        for header, text in _headers().items():
+        for header, text in shared_sources("cuda").items():
             (folder / header).write_text(text, encoding="utf-8")
         source, image = folder / kernel.file_name, folder / "image"
         source.write_text(kernel.source, encoding="utf-8")

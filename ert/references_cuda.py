@@ -17,8 +17,6 @@ from ert.errors import KernelError
 from ert.number_formats import Bits, bits_dtype, decode, encode, multiply_add
 from ert.references_mma import MMA_REFERENCES
 
-# ---- memory
-
 
 def _tiles(launch: Launch, array: Bytes) -> NDArray[np.uint32]:
     """(trips, blocks, unroll, threads, words)"""
@@ -99,9 +97,6 @@ def _mixed_read(launch: Launch) -> Expected:
     return Expected("results", words.sum(axis=(0, 2, 4), dtype=np.uint32) * np.uint32(launch.repeats))
 
 
-# ---- shared memory
-
-
 def _filled(launch: Launch, rows: int) -> NDArray[np.uint32]:
     """(blocks, rows, threads, 4): shared memory after it was filled."""
     table = launch.operands[:OPERAND_BYTES].view(np.uint32).reshape(-1, 4)
@@ -126,9 +121,6 @@ def _write_shared(launch: Launch) -> Expected:
 def _copy_shared(launch: Launch) -> Expected:
     source = _filled(launch, 2 * launch["UNROLL"])[:, : launch["UNROLL"]]
     return Expected("results", source[..., 0].sum(axis=1, dtype=np.uint32))
-
-
-# ---- registers
 
 
 def _operand(launch: Launch, count: int, elements: int, dtype: np.dtype[np.unsignedinteger]) -> Bits:

@@ -5,7 +5,7 @@ Texts are ASCII: they must survive any terminal and any pipe.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rich import box
 from rich.console import Group, RenderableType
@@ -26,7 +26,7 @@ def ceilings_report(ceilings: Ceilings, width: int = ROOMY_WIDTH) -> RenderableT
 
     Provenance, ceilings with intervals, ridge points, notes, what could not be measured, warnings, the command.
     """
-    return Group(*_blank_lines_between(list(_parts(ceilings, is_roomy=width >= ROOMY_WIDTH))))
+    return Group(*spaced(list(_parts(ceilings, is_roomy=width >= ROOMY_WIDTH))))
 
 
 def _parts(ceilings: Ceilings, *, is_roomy: bool) -> Iterator[RenderableType]:
@@ -41,7 +41,8 @@ def _parts(ceilings: Ceilings, *, is_roomy: bool) -> Iterator[RenderableType]:
     yield Text(f"Made by: {provenance(ceilings).command}")
 
 
-def _blank_lines_between(parts: list[RenderableType]) -> Iterator[RenderableType]:
+def spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
+    """The parts with a blank line between each two."""
     for index, part in enumerate(parts):
         if index:
             yield Text()

@@ -44,9 +44,6 @@ def at(mask: object) -> list[int]:
     return [int(i) for i in np.flatnonzero(mask)]
 
 
-# --- false alarms and power -----------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("sigma", [0.001, 0.004, 0.005])
 def test_less_than_one_in_ten_thousand_healthy_nights_is_an_alarm(sigma: float) -> None:
     found = judged(normal((4000, 90), sigma, seed=11))
@@ -89,9 +86,6 @@ def test_a_slide_too_slow_for_a_step_is_called_drift() -> None:
     drift = np.where(np.isfinite(found.drift_change).any(axis=1), np.isfinite(found.drift_change).argmax(axis=1), 99)
     step = np.where((found.kind == REGRESSION).any(axis=1), (found.kind == REGRESSION).argmax(axis=1), 99)
     assert (drift < step).mean() > 0.9
-
-
-# --- one series -----------------------------------------------------------------------------------------------------------------------
 
 
 def a_series(*changes: tuple[int, float], nights: int = 60, sigma: float = 0.004) -> Floats:
@@ -243,9 +237,6 @@ def test_a_night_is_judged_by_the_nights_before_it_alone(seed: int, cut: int) ->
 def test_the_unit_of_a_ceiling_does_not_matter(factor: float, seed: int) -> None:
     values = np.random.default_rng(seed).normal(0, 0.004, (3, 60)) + np.log(np.where(np.arange(60) > 40, 0.96, 1.0))
     np.testing.assert_array_equal(judged(values).kind, judged(values + np.log(factor)).kind)
-
-
-# --- sixty nights of one card ---------------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

@@ -16,9 +16,8 @@ from ert.hostcc import Compiler
 from ert.kernels import TripFacts
 from ert.precisions import PRECISIONS
 
-# --- single instructions: every count is a hand sum of register width and element size ------------------------------------------------
 
-
+# Single instructions: every count is a hand sum of register width and element size
 @pytest.mark.parametrize(
     ("line", "flops", "loaded", "stored"),
     [
@@ -85,8 +84,6 @@ def test_an_instruction_does_what_its_manual_says(line, flops, loaded, stored):
 def test_integer_instructions_count_operations(line, operations):
     assert instruction_work(line, element_bytes=4, is_float=False).flops == operations
 
-
-# --- loops ----------------------------------------------------------------------------------------------------------------------------
 
 LOOP = """
     vmovapd (%rdi), %ymm0
@@ -167,9 +164,6 @@ def test_a_declaration_that_differs_is_refused_with_both_numbers(declared, said)
     with pytest.raises(KernelError, match=f"x: the compiled loop does not do what the facts header declares; per trip: {said}"):
         check_trip("x", LOOP, declared, element_bytes=8, is_float=True)
     check_trip("x", LOOP, TripFacts(8, 32, 32, 0, {}), element_bytes=8, is_float=True)
-
-
-# --- the shipped kernels, compiled for machines that are not here ---------------------------------------------------------------------
 
 
 @pytest.fixture(scope="module")

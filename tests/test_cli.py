@@ -106,9 +106,6 @@ def test_a_reader_that_leaves_early_is_no_error(option):
     assert (done.returncode, done.stderr) == (0, "")
 
 
-# --- no driver, no PyCUDA, no NVML, no nvcc -------------------------------------------------------------------------------------------
-
-
 @pytest.fixture
 def no_gpu_stack(tmp_path: Path) -> dict[str, str]:
     """Modules of the GPU stack that break as they are imported, as half-installed ones do."""
@@ -144,8 +141,6 @@ def test_sweeping_a_gpu_without_its_stack_says_in_one_line_what_is_missing_and_h
     assert remedy in done.stderr
     assert not (tmp_path / "out").exists()
 
-
-# --- no home --------------------------------------------------------------------------------------------------------------------------
 
 CACHES = ("ERT_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 

@@ -1,4 +1,4 @@
-"""``ert analyze`` as a program: the mission's worked example, unit suffixes, ideal operations, wrong usage."""
+"""``ert analyze`` as a program: a worked example, unit suffixes, ideal operations, wrong usage."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def rows(capsys: pytest.CaptureFixture[str], *arguments: str) -> list[dict[str, 
 
 
 @pytest.mark.parametrize("spelled", [("1e10", "1e9", "2e-3"), ("10G", "1GB", "2ms"), ("10GFLOP", "1000 MB", "2000us")])
-def test_the_worked_example_of_the_mission_in_any_spelling(worked, capsys, spelled):
+def test_the_worked_example_in_any_spelling(worked, capsys, spelled):
     (row,) = rows(capsys, worked, "--flops", spelled[0], "--bytes", spelled[1], "--time", spelled[2])
     assert row["attainable_flop_per_s"] == pytest.approx(10e12)
     assert row["rate_flop_per_s"] == pytest.approx(5e12)

@@ -26,9 +26,6 @@ def real(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str
     return run([PROGRAM], "sweep", "--device", "cpu", *arguments, **environment)
 
 
-# --- the whole way on the machine at hand ---------------------------------------------------------------------------------------------
-
-
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> tuple[subprocess.CompletedProcess[str], Path]:
     """One short sweep of the real CPU by the real program."""
@@ -76,9 +73,6 @@ def test_help_ends_with_an_example_that_resumes():
     assert done.stdout.rstrip().splitlines()[-1].strip().startswith("ert sweep --resume ")
 
 
-# --- output ---------------------------------------------------------------------------------------------------------------------------
-
-
 def test_json_on_stdout_stands_alone_and_is_the_file(tiny, tmp_path):
     done = run(FAKE, "sweep", "--device", "fake", "--config", tiny, "--out", str(tmp_path / "out"), "--json", "-", "--no-plot")
     assert done.returncode == 0, done.stderr
@@ -100,9 +94,6 @@ def test_keys_stand_in_the_same_order_in_every_run(tiny, tmp_path):
 def test_the_device_it_took_is_said_when_none_was_named(tiny, tmp_path):
     done = run(FAKE, "sweep", "--config", tiny, "--level", "L1", "--out", str(tmp_path), "--no-plot")
     assert "device: fake (Planted), the first usable one; choose another with --device" in done.stderr
-
-
-# --- wrong orders ---------------------------------------------------------------------------------------------------------------------
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -152,9 +143,6 @@ def test_a_sweep_that_leaves_nothing_to_measure_says_so_at_once(tmp_path, capsys
     assert not (tmp_path / "out").exists()
 
 
-# --- compilers ------------------------------------------------------------------------------------------------------------------------
-
-
 def test_without_a_compiler_it_says_what_was_tried_and_what_to_install(tmp_path):
     done = real("--out", str(tmp_path / "out"), CC="/nonexistent/cc")
     assert done.returncode == 1
@@ -189,8 +177,6 @@ def test_a_compiler_variable_that_is_no_command_line_is_refused():
     assert done.returncode == 1
     assert "CC=cc ': not a command line: No closing quotation." in done.stderr
 
-
-# --- kernels that lie -----------------------------------------------------------------------------------------------------------------
 
 LIES = Path(__file__).parent / "data" / "kernels"
 

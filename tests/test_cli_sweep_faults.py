@@ -28,9 +28,6 @@ def tiny(tmp_path: Path) -> str:
     return tiny_sweep(tmp_path)
 
 
-# --- places that cannot be written ----------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("place", ["/proc/nowhere", "/dev/null", "/dev/full/deeper"])
 def test_an_output_folder_that_cannot_be_made_is_named(tiny, capsys, monkeypatch, place):
     monkeypatch.setattr(ert.devices, "BACKENDS", {"fake": ("fake_device", None)})
@@ -149,9 +146,6 @@ def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_pat
 def test_without_home_at_all_the_program_runs():
     environment = {k: v for k, v in os.environ.items() if k != "HOME"}
     assert subprocess.run([PROGRAM, "sweep", "--help"], env=environment, capture_output=True, check=False).returncode == 0
-
-
-# --- two at once, stopped, killed -----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The judgement, on a synthetic GPU with round roofs. Expected numbers are the mission's worked ones and divisions by hand."""
+"""The judgement, on a synthetic GPU with round roofs. Expected numbers are divisions by hand."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def advice_of(p: KernelPoint, ceilings: Ceilings = EXAMPLE_GPU) -> str:
     return text
 
 
-def test_the_worked_example_of_the_mission():
+def test_the_worked_example():
     k = judged(point(time_s=2e-3, flops={"fp32": 1e10}, DRAM=1e9), WORKED)
     assert k.bound is not None and (k.bound.kind, k.bound.level) == ("bandwidth", "DRAM")
     assert k.time_floor_s == pytest.approx(1e-3)

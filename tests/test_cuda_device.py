@@ -45,9 +45,6 @@ def variant(name, precision="fp32", **parameters):
     return CudaVariant(kernel, precision, {**kernel.defaults(), **parameters}, 16)
 
 
-# ---- spreading a working set
-
-
 @given(name=st.sampled_from(["read", "copy", "triad", "update", "mixed", "read_l2_shared"]), size=st.integers(1 << 24, 1 << 37))
 def test_a_working_set_is_rounded_down_to_whole_trips_of_every_block(name, size):
     wanted = variant(name)
@@ -108,9 +105,6 @@ def test_a_walk_goes_on_where_the_one_before_ended():
             at = int(words[at // 4])
 
 
-# ---- memory and limits
-
-
 def test_the_memory_budget_leaves_a_tenth_and_at_least_the_margin():
     assert memory_budget_bytes(100 * 10**9) == 90 * 10**9
     assert memory_budget_bytes(10**9) == 10**9 - (256 << 20)
@@ -148,9 +142,6 @@ def test_without_a_measured_clock_the_highest_one_bounds_and_the_source_says_so(
     limit = limit_of(H200, CeilingKey("fma", precision="fp32"), None)
     assert limit.value == pytest.approx(128 * 2 * SMS * 1.98e9)
     assert "highest clock" in limit.source
-
-
-# ---- NVML
 
 
 @pytest.mark.parametrize(

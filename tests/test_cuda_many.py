@@ -38,9 +38,6 @@ def names(folder):
     return {path.name: [load(file).device["name"] for file in sorted(path.glob("*.json"))] for path in folder.iterdir()}
 
 
-# ---- --device all
-
-
 def test_all_sweeps_every_gpu_into_its_own_folder_and_lists_them_as_json(tmp_path):
     done = ert("--device", "all", "--out", str(tmp_path), "--json", "-")
     assert done.returncode == 0, done.stderr
@@ -87,9 +84,6 @@ def test_one_sweep_is_resumed_not_all(tmp_path):
     done = ert("--device", "all", "--out", str(tmp_path), "--resume", "x.points.jsonl")
     assert done.returncode == 2
     assert "name it with --device" in done.stderr
-
-
-# ---- one process for each GPU
 
 
 @pytest.mark.parametrize("first", ["0", f"GPU-{A100_LIKE.uuid}"])

@@ -178,8 +178,6 @@ def test_the_file_is_a_ceilings_file_that_loads(tmp_path):
     assert ceilings.bandwidth("DRAM") == pytest.approx(A100_LIKE.ceilings["dram"], rel=0.01)
 
 
-# ---- which device
-
 SECOND = replace(H200_LIKE, uuid="bbbbbbbb-1111-1111-1111-111111111111", pci="0000:b1:00.0")
 
 
@@ -229,9 +227,6 @@ def test_hidden_gpus_are_explained(tmp_path, visible):
     done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), visible=visible)
     assert done.returncode == 1
     assert f"CUDA_VISIBLE_DEVICES is '{visible}'" in " ".join(done.stderr.split())
-
-
-# ---- faults
 
 
 @pytest.mark.parametrize(
@@ -345,9 +340,6 @@ def test_little_free_memory_is_said_before_the_sweep(tmp_path):
     found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")
     assert "dram_not_reached" in {w["code"] for w in found["warnings"]}
     assert not [c for c in found["ceilings"]["bandwidth"] if c["level"] == "DRAM"]
-
-
-# ---- an L2 in two halves
 
 
 @pytest.mark.parametrize(("device", "near_bytes"), [(H200_LIKE, 25e6), (A100_LIKE, 20e6)], ids=["H200", "A100"])

@@ -48,9 +48,6 @@ def write(path: Path, text: str) -> None:
     path.write_text(text)
 
 
-# --- collecting
-
-
 def test_a_question_that_fails_is_a_problem_and_the_next_one_is_asked():
     def fails() -> Fact:
         raise PermissionError(13, "Permission denied")
@@ -79,9 +76,6 @@ def test_the_document_has_one_row_a_fact():
     assert document["facts"] == [{"section": "Machine", "name": "clock", "status": "ok", "text": "3 GHz", "value": 3e9, "remedy": None}]
 
 
-# --- software
-
-
 def test_required_packages_are_those_of_no_extra():
     lines = ["numpy>=1.26", "PyYAML", 'pycuda>=2025.1; extra == "cuda"', "typing-extensions>=4; python_version < '3.12'"]
     assert required_packages(lines) == ["numpy", "PyYAML", "typing-extensions"]
@@ -97,9 +91,6 @@ def test_a_gpu_that_is_not_there_is_a_note_and_a_cpu_that_cannot_be_swept_a_prob
     assert device_fact(Listed("cuda", "NVIDIA GPU", "no driver")).status == "note"
     assert device_fact(Listed("cpu", "EPYC", "no compiler")).status == "problem"
     assert device_fact(Listed("cpu", "EPYC")).status == "ok"
-
-
-# --- CUDA
 
 
 def test_a_driver_with_a_gpu_is_ok_and_says_its_version():
@@ -128,9 +119,6 @@ def test_a_throttled_shared_gpu_says_by_what_and_how_many():
 
 def test_an_idle_gpu_is_ok():
     assert gpu_fact("GPU 0", "H200", Reading(power_w=75, reasons=0x1), State(other_processes=0)).status == "ok"
-
-
-# --- machine
 
 
 def test_a_cpu_without_known_limits_is_a_note():
@@ -190,9 +178,6 @@ def test_a_virtual_machine_is_a_note():
     assert virtual_fact(is_virtual=False).status == "ok"
 
 
-# --- right now
-
-
 def stamps(widths: list[list[float]], clock: float = 3e9) -> np.ndarray:
     """(samples, threads) of equal clocks, with these issue widths before and after."""
     found = np.zeros(np.shape(widths), STAMP)
@@ -248,9 +233,6 @@ def test_a_spinning_process_is_found():
             spinner.kill()
     assert any(b.pid == spinner.pid and b.cpus > 0 for b in found)
     assert not any(b.pid == psutil.Process().pid for b in found)
-
-
-# --- who holds the device
 
 
 def test_the_holder_of_a_device_is_named_while_it_sweeps_and_never_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):

@@ -146,9 +146,6 @@ def test_a_hundred_thousand_rows_are_read_quickly():
     assert table.lines[-1] == 100_001
 
 
-# --- timer ----------------------------------------------------------------------------------------------------------------------
-
-
 def test_tick_of_a_microsecond_clock_is_found_and_short_sizes_are_left_out():
     rng = np.random.default_rng(1)
     size = np.repeat(2.0 ** np.arange(10, 24), 10)
@@ -171,9 +168,6 @@ def test_printed_digits_and_exact_ratios_are_no_clock():
 def test_a_size_is_too_short_by_the_median_of_its_rows():
     size = np.repeat([1024.0, 2048.0], 3)
     assert too_short(size, np.array([19.0, 21, 19, 21, 19, 21]) * 1e-6, 1e-6).tolist() == [True] * 3 + [False] * 3
-
-
-# --- clocks ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_clocks_of_another_file_belong_to_data_rows_from_zero(tmp_path):
@@ -202,9 +196,6 @@ def test_clocks_of_another_run_are_refused(tmp_path):
     (tmp_path / "k.csv").write_text("row,clock_hz\n7,1e9\n")
     with pytest.raises(AnalysisError, match="has 2 data rows, and the file of clocks speaks of 8"):
         read_curves(tmp_path / "c.csv", tmp_path / "k.csv")
-
-
-# --- files of ert ---------------------------------------------------------------------------------------------------------------
 
 
 def ceilings_with_a_curve(tmp_path, *, points):

@@ -42,9 +42,6 @@ def answers(found: Check) -> dict[str, str]:
     return {each.device: each.answer for each in found.answers}
 
 
-# --- the index ------------------------------------------------------------------------------------------------------------------------
-
-
 def test_runs_and_ceilings_are_tables(tmp_path: Path) -> None:
     fill(tmp_path, 3)
     index = open_index(tmp_path)
@@ -165,9 +162,6 @@ def test_the_index_is_plain_parquet(tmp_path: Path) -> None:
     open_index(tmp_path)
     (path,) = (tmp_path / ".index").glob("*.parquet")
     assert duckdb.sql(f"SELECT count(*) FROM '{path}'").fetchall() == [(2,)]
-
-
-# --- nights ---------------------------------------------------------------------------------------------------------------------------
 
 
 def test_healthy_nights_are_fine(tmp_path: Path) -> None:
@@ -353,9 +347,6 @@ def test_a_file_of_a_real_sweep_of_a_cpu_can_be_stored_and_judged(tmp_path: Path
     }
 
 
-# --- baselines ------------------------------------------------------------------------------------------------------------------------
-
-
 def lose_5_percent(store: Path) -> None:
     fill(store, 20)
     for night in range(20, 34):
@@ -394,9 +385,6 @@ def test_a_baseline_that_cannot_be_used_is_said(tmp_path: Path) -> None:
     (folder / "20250205T000000Z.json").write_text('{"schema": "ert.baseline", "schema_version": 9}')
     codes = [finding.code for finding in checked(tmp_path).findings]
     assert codes == ["unreadable_baseline", "unreadable_baseline", "baseline_without_nights"]
-
-
-# --- the document ---------------------------------------------------------------------------------------------------------------------
 
 
 def test_the_document_fits_its_schema_whatever_happened(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Ideal models against the mission's numbers, closed forms and published counts."""
+"""Ideal models against numbers worked by hand, closed forms and published counts."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ def one(op: str, precision: str = "fp32", algorithm: str | None = None, **sizes:
     return next(i for i in ideals(op, Sizes(**sizes), precision) if algorithm in (None, i.algorithm))
 
 
-def test_vector_add_and_axpy_of_the_mission():
+def test_vector_add_and_axpy_move_each_element_once():
     assert one("vecadd", size=10).ai_flop_per_byte == pytest.approx(1 / 12)
     assert one("axpy", size=10).ai_flop_per_byte == pytest.approx(2 / 12)
     assert (one("axpy", size=10**6).flops, one("axpy", size=10**6).bytes) == (2e6, 12e6)
 
 
 @pytest.mark.parametrize(("m", "ai"), [(1, 1.0), (128, 120.5)])
-def test_gemm_of_the_mission_fp16_4096(m, ai):
+def test_gemm_fp16_4096(m, ai):
     assert one("gemm", "fp16", m=m, n=4096, k=4096).ai_flop_per_byte == pytest.approx(ai, rel=5e-4)
 
 

@@ -45,9 +45,6 @@ def with_text(text: str) -> Check:
     return Check(NIGHT, (DeviceAnswer(text, text, text, text, NIGHT, None, "look here", text),), (), (event,), ())
 
 
-# --- JUnit ----------------------------------------------------------------------------------------------------------------------------
-
-
 def test_junit_counts_losses_as_failures_and_what_cannot_be_judged_as_skipped(checked: Check) -> None:
     suites = {suite.get("name"): suite for suite in ET.fromstring(junit_xml(checked))}
     assert list(suites) == ["node1 GPU-A", "node1 GPU-B", "node1 GPU-C"]
@@ -90,8 +87,6 @@ def test_junit_names_time_and_place_and_shows_values(checked: Check) -> None:
 def test_junit_is_xml_whatever_the_names_hold(text: str) -> None:
     ET.fromstring(junit_xml(with_text(text)))
 
-
-# --- Prometheus -----------------------------------------------------------------------------------------------------------------------
 
 # The exposition format, text format 0.0.4: name, labels, a number.
 SAMPLE = re.compile(r'([a-zA-Z_:][a-zA-Z0-9_:]*)\{((?:[a-zA-Z_][a-zA-Z0-9_]*="(?:[^"\\\n]|\\["\\n])*",?)*)\} (\S+)')
@@ -156,9 +151,6 @@ def test_prometheus_labels_come_back_whatever_they_hold(text: str) -> None:
 def test_the_same_event_twice_is_one_sample(checked: Check) -> None:
     doubled = replace(checked, events=checked.events + checked.events)
     assert samples(prometheus_text(doubled)) == samples(prometheus_text(checked))
-
-
-# --- JSON lines -----------------------------------------------------------------------------------------------------------------------
 
 
 def test_events_are_one_object_a_line_with_the_alarm_said(checked: Check) -> None:

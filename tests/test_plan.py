@@ -174,8 +174,6 @@ def test_bandwidth_is_measured_once_whatever_precisions_are_asked_for():
     assert {p.task.precision for p in plan.points if p.task.kernel.measures != "bandwidth"} == {"fp32"}
 
 
-# --- a GPU's caches -------------------------------------------------------------------------------------------------------------------
-
 # What the drivers of an H200 and an A100 say: L1 of all SMs together, L2, memory.
 H200 = (LevelFacts("L1", 132 * 256 * KIB, ""), LevelFacts("L2", 60 * MIB, ""), LevelFacts("DRAM", 100 * GIB, ""))
 A100 = (LevelFacts("L1", 108 * 192 * KIB, ""), LevelFacts("L2", 40 * MIB, ""), LevelFacts("DRAM", 60 * GIB, ""))

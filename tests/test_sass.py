@@ -58,9 +58,6 @@ def test_wide_loads_are_declared_where_the_hardware_has_them():
     assert [vector_bytes(a) for a in ARCHITECTURES] == [16, 16, 16, 16, 16, 32, 32]
 
 
-# ---- code that is not what it says
-
-
 def kernel(body, instructions, parameters=""):
     text = f"""/*ert
 summary = "not what it says"
@@ -137,9 +134,6 @@ def test_serialised_tensor_instructions_fail_the_build():
     source = variant.kernel.source.replace('#include "common.cuh"', '#include "common.cuh"\n#include "ptx_wgmma.cuh"')
     one_warpgroup = {"ERT_THREADS": 128, "ERT_BLOCKS_PER_SM": 1}
     assert "serialised" in complaints(Variant(parse_kernel("liar.cu", source, "cuda"), "fp32", one_warpgroup))
-
-
-# ---- the counting itself
 
 
 def code(*opcodes):

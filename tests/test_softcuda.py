@@ -46,9 +46,6 @@ def launch_copy(driver, array_bytes=TILE, trips=1):
     return a, b, results
 
 
-# ---- errors
-
-
 def test_an_access_beyond_an_array_stops_the_kernel_with_the_thread_that_did_it(driver, capfd):
     launch_copy(driver, array_bytes=TILE - 16)
     with pytest.raises(driver.Error, match="illegal memory access"):
@@ -110,9 +107,6 @@ def test_a_name_that_is_not_in_the_module_is_refused(driver):
         driver.module_from_buffer(image).get_function("ert_nothing")
 
 
-# ---- the compiler
-
-
 def test_shared_memory_becomes_static_and_kernels_are_described():
     text = for_host_compiler('extern "C" __global__ void ert_x(int n) { __shared__ float s[4]; }')
     assert "static float s[4]" in text
@@ -128,9 +122,7 @@ def test_the_soft_compiler_answers_like_nvcc():
     assert listed == [f"sm_{a}" for a in ARCHITECTURES]
 
 
-# ---- in a process of its own: what a device says, and the virtual clock
-
-
+# In a process of its own: what a device says, and the virtual clock
 def ask(question, devices, **options):
     """Run Python in a process that sees the soft devices; it prints JSON."""
     code = f"import json, pycuda.driver as d\nd.init()\n{question}"

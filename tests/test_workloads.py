@@ -37,7 +37,7 @@ def timed(case: Case, time_s: float) -> Timed:
     return Timed(case, time_s, (time_s,), "made up", 1)
 
 
-def test_axpy_moves_what_the_mission_says_and_wastes_what_a_stride_skips():
+def test_axpy_moves_each_element_once_and_wastes_what_a_stride_skips():
     one = Case("axpy", "fp32", 1 << 20)
     assert one.ideal.flops / one.bytes_at(64) == pytest.approx(2 / 12)
     ratios = [replace(one, stride=s).bytes_at(64) / one.bytes_at(64) for s in (2, 8, 16, 32)]
@@ -118,9 +118,6 @@ def test_threads_and_kinds_of_device_are_checked():
         CpuBench(threads=0)
     with pytest.raises(ConfigError, match="no workloads for this kind"):
         open_bench("tpu:0")
-
-
-# ---- predictions, on times made up to confirm or refute them
 
 
 def axpy(stride: int, time_s: float, offset: int = 0) -> Timed:

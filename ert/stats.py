@@ -72,15 +72,6 @@ def relative_half_width(samples: ArrayLike) -> float | None:
     return median_ci95(samples).relative_half_width
 
 
-def mad_sigma(samples: ArrayLike) -> float:
-    """Standard deviation of ``samples`` as their median absolute deviation sees it; 0 for a single one.
-
-    Source: Iglewicz & Hoaglin, "How to Detect and Handle Outliers", ASQC 1993.
-    """
-    values = _finite(samples)
-    return MAD_TO_SIGMA * float(np.median(np.abs(values - np.median(values))))
-
-
 def _finite(samples: ArrayLike | Sequence[float]) -> Floats:
     values = np.asarray(samples, dtype=np.float64).ravel()
     if values.size == 0:

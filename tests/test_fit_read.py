@@ -11,11 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ert.ceilings import load
+from ert.devices.base import Sample
 from ert.errors import AnalysisError, ErtError, SchemaError
 from ert.fit.csv_curves import curves_of_csv, parse_clocks
+from ert.fit.measured import points_of_visits
 from ert.fit.read import read_curves, read_facts
 from ert.fit.table import parse_table
 from ert.fit.ticks import timer_tick_s, too_short
+from ert.journal import Visit
+from ert.kernels import load_kernels
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -281,6 +285,19 @@ def test_journal_of_a_sweep_becomes_a_curve(tmp_path):
     (read,) = found.curves
     assert read.curve.bandwidth_bytes_per_s == pytest.approx([1e10, 5e9, 5e9])
     assert [f.name for f in found.facts] == ["L1", "DRAM"]
+
+
+@pytest.mark.parametrize(
+    "point_id", ["read", "read/fp32", "read/fp32/curve/8192/u=nan", "read/fp32/curve/8192/u=1.5", "unheard/fp32/L1/u=1"]
+)
+def test_visits_named_as_no_point_of_this_version_are_counted_and_left_out(point_id: str):
+    visits = [
+        Visit("read/fp32/L1/8192/u=1", working_set_bytes=8192, bytes=1e3, repeats=10, samples=(Sample(1e-6),)),
+        Visit(point_id, working_set_bytes=8192, bytes=1e3, repeats=10, samples=(Sample(1e-6),)),
+    ]
+    points, (finding,) = points_of_visits(visits, load_kernels("cpu"))
+    assert [p.id for p in points] == ["read/fp32/L1/8192/u=1"]
+    assert finding.message.startswith("1 visits are of kernels this version does not have")
 
 
 def test_facts_are_read_from_a_device_object_or_a_file_that_holds_one(tmp_path):

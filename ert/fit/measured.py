@@ -58,13 +58,20 @@ def points_of_visits(visits: Iterable[Visit], kernels: Mapping[str, Kernel]) -> 
     for visit in visits:
         if visit.id.rsplit("/", 1)[-1] in (ON_ZEROS, SUSTAINED):
             continue
-        if visit.samples and visit.id.split("/")[0] in kernels:
+        if visit.samples and _can_be_read(visit.id, kernels):
             by_id.setdefault(visit.id, []).append(visit)
         else:
             unknown += bool(visit.samples)
     message = f"{unknown} visits are of kernels this version does not have, and are left out."
     findings = [Finding("unknown_kernel", message, float(unknown), "Fit the file with the version that measured it.")] if unknown else []
     return [_visited(kernels[key.split("/")[0]], several) for key, several in by_id.items()], findings
+
+
+def _can_be_read(point_id: str, kernels: Mapping[str, Kernel]) -> bool:
+    """Kernel, precision, where, and whole-number parameters: another version may name its points otherwise."""
+    words = point_id.split("/")
+    values = [value for _, _, value in (word.partition("=") for word in words) if value]
+    return words[0] in kernels and len(words) > 2 and all(value.isdecimal() for value in values)
 
 
 def _visited(kernel: Kernel, visits: Sequence[Visit]) -> Point:

@@ -57,6 +57,17 @@ def test_json_is_a_comparison_with_the_predictions_beside_it(folder: Path):
     assert not list((folder / "results" / "cpu").glob("*.png"))
 
 
+def test_a_picture_that_cannot_be_written_does_not_cost_the_numbers(folder: Path):
+    (folder / "file").write_text("in the way")
+    ceilings = "results/cpu/20261201T020000Z.json"
+    sizes = ("--precision", "fp32", "--size", "4096", "--kernel", "own")
+    done = ert("vecadd", "--device", "cpu", *sizes, "--ceilings", ceilings, "--out", "file", "--json", "v.json", cwd=folder)
+    assert done.returncode == 1
+    assert "cannot be written: Not a directory" in done.stderr
+    assert "vecadd fp32 own" in done.stdout
+    assert json.loads((folder / "v.json").read_text())["workload"] == "vecadd"
+
+
 def test_vecadd_with_own_kernels_only_and_a_named_file(tmp_path: Path):
     save(CPU, tmp_path / "roof.json")
     done = ert("vecadd", "--device", "cpu", "--kernel", "own", "--size", "4096", "--ceilings", "roof.json", "--no-plot", cwd=tmp_path)

@@ -87,9 +87,10 @@ def run(
         found = evaluate(_measured(bench, _wish(workload, wished)), roof, bench)
     finally:
         bench.close()
+    # Numbers first: where the picture cannot be written, they exist nowhere else.
+    _print(found, workload, json_path)
     if not no_plot:
         _draw(found, folder / f"{datetime.now(UTC):%Y%m%dT%H%M%SZ}-{workload}.png")
-    _print(found, workload, json_path)
     ctx.exit(0 if found.comparison.is_complete else INCOMPLETE)
 
 

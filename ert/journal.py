@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import TextIO, cast
@@ -74,7 +75,13 @@ class Journal:
             raise ErtError(f"{path}: exists already: another sweep writes there. Wait for it, or choose another --out.") from error
         except OSError as error:
             raise _cannot_write(path, error) from error
-        journal.append({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **header})
+        try:
+            journal.append({"schema": SCHEMA, "schema_version": SCHEMA_VERSION, **header})
+        except ErtError:
+            with suppress(OSError):  # closing tries to write once more
+                journal.close()
+            path.unlink(missing_ok=True)  # a journal without its header is of no use, and its name looks taken
+            raise
         return journal
 
     @classmethod

@@ -227,3 +227,18 @@ def test_a_removed_journal_is_gone_and_removing_twice_is_no_error(tmp_path):
     journal.remove()
     journal.remove()
     assert not path.exists()
+
+
+def test_a_journal_whose_header_cannot_be_written_leaves_no_file(tmp_path):
+    program = (  # a limit on the file size stands in for the full disk
+        "import resource, signal, sys; from pathlib import Path; signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        "from ert.errors import ErtError; from ert.journal import Journal\n"
+        "try: Journal.create(Path(sys.argv[1]), {'created': 'x'})\n"
+        "except ErtError as error: print(error); sys.exit(1)\n"
+    )
+    path = tmp_path / "new.points.jsonl"
+    done = subprocess.run([sys.executable, "-c", program, str(path)], capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert f"{path}: cannot be written: File too large. Free space there, or choose another folder with --out." in done.stdout
+    assert list(tmp_path.iterdir()) == []

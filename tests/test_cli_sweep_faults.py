@@ -20,6 +20,7 @@ from sweep_program import FAKE, TINY, refuse, run, start, tiny_sweep
 import ert
 import ert.cli
 import ert.devices
+from ert.errors import ErtError
 from ert.journal import read_journal
 
 
@@ -41,6 +42,21 @@ def test_an_output_folder_that_is_not_there_is_made(tiny, tmp_path):
     done = run(FAKE, "sweep", "--device", "fake", "--config", tiny, "--out", str(tmp_path / "a" / "b"), "--no-plot")
     assert done.returncode == 0, done.stderr
     assert len(list((tmp_path / "a" / "b" / "fake").glob("*.json"))) == 1
+
+
+def test_a_picture_that_cannot_be_drawn_takes_neither_table_nor_json_with_it(tiny, tmp_path, capsys, monkeypatch):
+    def full(*_: object) -> None:
+        raise ErtError("roof.png: No space left on device.")
+
+    monkeypatch.setattr(ert.devices, "BACKENDS", {"fake": ("fake_device", None)})
+    monkeypatch.setattr("ert.plot.save_roofline", full)
+    out, document = tmp_path / "out", tmp_path / "copy.json"
+    arguments = ["sweep", "--device", "fake", "--config", tiny, "--out", str(out), "--json", str(document)]
+    assert ert.cli.execute(ert.cli.cli, arguments) == 1
+    said = capsys.readouterr()
+    assert "fp64" in said.out
+    assert "roof.png: No space left on device." in said.err
+    check_schema(json.loads(document.read_text()), "ceilings")
 
 
 def limited(size: int, *arguments: str) -> subprocess.CompletedProcess[str]:

@@ -288,7 +288,15 @@ def test_journal_of_a_sweep_becomes_a_curve(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "point_id", ["read", "read/fp32", "read/fp32/curve/8192/u=nan", "read/fp32/curve/8192/u=1.5", "unheard/fp32/L1/u=1"]
+    "point_id",
+    [
+        "read",
+        "read/fp32",
+        "read/fp32/curve/8192/u=nan",
+        "read/fp32/curve/8192/u=1.5",
+        "read/fp32/L1/8192/u=" + "9" * 5000,
+        "unheard/fp32/L1/u=1",
+    ],
 )
 def test_visits_named_as_no_point_of_this_version_are_counted_and_left_out(point_id: str):
     visits = [

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ert.ceilings import Ceilings, ceilings_to_json, to_dict
+from ert.ceilings import ceilings_to_json, to_dict
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.config import SweepConfig, load_config, restrict
 from ert.devices import Options, canonical_id, choose_device, every_device
@@ -75,9 +75,10 @@ def sweep(
     if device == ALL:
         _sweep_all([_request(each.id, resolved, threads) for each in every_device()], outputs)
     else:
-        ceilings = _sweep(_request(_device_id(device), resolved, threads), outputs)
+        written = _sweep(_request(_device_id(device), resolved, threads), outputs)
         if json_path:
-            write_json(ceilings_to_json(ceilings), json_path)
+            write_json(ceilings_to_json(written.ceilings), json_path)
+        _draw(written, outputs)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,28 +97,28 @@ def _request(device_id: str, config: SweepConfig, threads: int | None) -> Reques
 
 def _sweep_all(requests: Sequence[Request], outputs: _Outputs) -> None:
     """One device after the other; what goes wrong with one is said, and the next one has its turn. Exits with 1 in the end."""
-    found: list[Ceilings] = []
+    found: list[Written] = []
     for request in requests:
         try:
             found.append(_sweep(request, outputs))
         except ErtError as error:
             _say(f"Error: {request.device_id} was not measured. {error}")
     if outputs.json_path and found:
-        write_json(dump_json([to_dict(each) for each in found]), outputs.json_path)
+        write_json(dump_json([to_dict(each.ceilings) for each in found]), outputs.json_path)
+    for each in found:
+        _draw(each, outputs)
     if len(found) < len(requests):
         raise click.exceptions.Exit(1)
 
 
-def _sweep(request: Request, outputs: _Outputs) -> Ceilings:
-    """Measure, draw and print one device."""
+def _sweep(request: Request, outputs: _Outputs) -> Written:
+    """Measure and print one device. Pictures come last: no number waits for one that cannot be drawn."""
     written = _run(request, outputs.folder, outputs.resume)
     _say(f"wrote {written.path}")
-    if not outputs.no_plot:
-        _draw(written)
     if outputs.json_path != "-":
         console = stdout_console()
         console.print(ceilings_report(written.ceilings, console.width))
-    return written.ceilings
+    return written
 
 
 def _device_id(asked: str | None) -> str:
@@ -141,7 +142,9 @@ def _run(request: Request, out: Path, resume: Path | None) -> Written:
         progress.finish()
 
 
-def _draw(written: Written) -> None:
+def _draw(written: Written, outputs: _Outputs) -> None:
+    if outputs.no_plot:
+        return
     from ert.plot import save_roofline  # noqa: PLC0415  (matplotlib takes half a second that --no-plot saves)
 
     picture = written.path.with_suffix(".png")

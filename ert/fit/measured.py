@@ -67,11 +67,15 @@ def points_of_visits(visits: Iterable[Visit], kernels: Mapping[str, Kernel]) -> 
     return [_visited(kernels[key.split("/")[0]], several) for key, several in by_id.items()], findings
 
 
+# No working set or count in a point's name is longer.
+_MOST_DIGITS = 20
+
+
 def _can_be_read(point_id: str, kernels: Mapping[str, Kernel]) -> bool:
     """Kernel, precision, where, and whole-number parameters: another version may name its points otherwise."""
     words = point_id.split("/")
     values = [value for _, _, value in (word.partition("=") for word in words) if value]
-    return words[0] in kernels and len(words) > 2 and all(value.isdecimal() for value in values)
+    return words[0] in kernels and len(words) > 2 and all(value.isdecimal() and len(value) < _MOST_DIGITS for value in values)
 
 
 def _visited(kernel: Kernel, visits: Sequence[Visit]) -> Point:

@@ -139,7 +139,7 @@ def test_untimed_passes_change_the_data_and_count_no_trips(device):
     assert values.tolist() == (-before).tolist()
 
 
-@pytest.mark.parametrize(("size", "walked"), [(16384, 2 * 16384), (2**22, 5 * 2**25), (24 * 2**20, 5 * 2**25), (2**27, 2 * 2**25)])
+@pytest.mark.parametrize(("size", "walked"), [(16384, 2 * 16384), (2**22, 32 * 2**22), (24 * 2**20, 5 * 2**25), (2**27, 2 * 2**25)])
 def test_before_sampling_the_last_cache_is_walked_over_as_often_as_it_takes(calm, monkeypatch, size, walked):
     ordered = ordered_by(calm, monkeypatch)
     prepared = calm.prepare(task("update", size=size))

@@ -40,8 +40,9 @@ from ert.quiet import QuietGate
 
 # Before sampling this many times the last cache is walked. Memory: lines that other work left to be written back, or room it left for
 # ours, made the first 32 MiB of stores up to twice as fast as memory takes them (110 instead of 50 GB/s on Zen 3). A shared cache
-# keeps lines only that were used again and again: L3 reads at 125 GB/s after 2 passes over 5 MiB, 136 after 16, 156 after 32 or 64.
-_MEMORY_REACH, _SHARED_CACHE_REACH = 2, 5
+# keeps lines only that were used again and again: L3 reads at 125 GB/s after 2 passes over 5 MiB, 136 after 16, 156 after 32 or 64;
+# so many passes are enough for a small working set in a large cache.
+_MEMORY_REACH, _SHARED_CACHE_REACH, _SHARED_CACHE_PASSES = 2, 5, 32
 # Enough that the plateau of an undisturbed core shows between the interrupts of others.
 _CALIBRATION_PROBES = 400
 # Medians over so many, so that an interrupt in a few of them does not count.
@@ -142,8 +143,10 @@ class CpuDevice:
         """Repeats, each over ``bytes_walked``, after which the caches are as in steady use."""
         if self.is_private(working_set_bytes):
             return 2
-        reach = _SHARED_CACHE_REACH if working_set_bytes <= self._last_cache_bytes else _MEMORY_REACH
-        return max(2, math.ceil(reach * self._last_cache_bytes / bytes_walked))
+        wanted_bytes = _MEMORY_REACH * self._last_cache_bytes
+        if working_set_bytes <= self._last_cache_bytes:
+            wanted_bytes = min(_SHARED_CACHE_REACH * self._last_cache_bytes, _SHARED_CACHE_PASSES * working_set_bytes)
+        return max(2, math.ceil(wanted_bytes / bytes_walked))
 
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         return why_unsupported(self._compiler, kernel, precision)

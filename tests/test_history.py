@@ -124,7 +124,7 @@ def spoil(store: Path, change: str) -> None:
         ("newer", "written in schema version 99"),
         ("foreign", "not a ceilings file"),
         ("list", "not a ceilings file"),
-        ("zero", "is not above 0"),
+        ("zero", "no machine has such a ceiling"),
         ("nan", "NaN is not JSON"),
         ("undated", "not a run of a device"),
     ],

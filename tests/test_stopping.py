@@ -8,7 +8,7 @@ import pytest
 from ert.config import Sampling
 from ert.stopping import SampleSet, why_stop
 
-RULE = Sampling(min_time_s=1e-4, per_visit=4, min_samples=12, target_relative=0.01, max_samples=40, seed=1)
+RULE = Sampling(min_time_s=1e-4, per_visit=4, min_samples=12, target_relative=0.01, max_samples=40, sustain_s=0, seed=1)
 
 
 def samples(times: list[float], disturbed: list[bool] | None = None) -> SampleSet:

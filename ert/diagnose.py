@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from ert.candidates import Candidate
 from ert.ceilings import BandwidthCeiling, Ceiling
 from ert.diagnostics import Diagnostic, Unit, What
-from ert.precisions import PRECISIONS
+from ert.precisions import PRECISIONS, si_rate_unit
 from ert.stats import median_ci95
 
 
@@ -26,7 +26,7 @@ def on_zeros(measured: Iterable[Candidate]) -> Iterator[Diagnostic]:
     """What the tensor ceilings would be on operands that are all zero."""
     for c in measured:
         if c.point.operands == "zeros":
-            yield _diagnostic("zero_operands", "flop/s", c, c.rates)
+            yield _diagnostic("zero_operands", si_rate_unit(c.point.precision), c, c.rates)
 
 
 def by_kernel(candidates: Sequence[Candidate], ceilings: Iterable[Ceiling]) -> Iterator[Diagnostic]:

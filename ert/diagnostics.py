@@ -9,7 +9,7 @@ from typing import Literal
 # zero_operands  a tensor ceiling on operands that are all zero, which draw less power than any real data
 # by_kernel      what each kernel reached where several measure one ceiling
 What = Literal["latency", "zero_operands", "by_kernel"]
-Unit = Literal["s", "byte/s", "flop/s"]
+Unit = Literal["s", "byte/s", "flop/s", "op/s"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,11 @@ def precision_rank(precision: str) -> int:
     return names.index(precision) if precision in PRECISIONS else len(names)
 
 
+def si_rate_unit(precision: str) -> Literal["flop/s", "op/s"]:
+    """The unit of its rates in files: ``op/s`` where the operations are on integers."""
+    return "flop/s" if is_float(precision) else "op/s"
+
+
 def rate_unit(precision: str) -> str:
-    """``FLOP/s``, or ``OP/s`` where the operations are on integers."""
+    """The same as people read it."""
     return "FLOP/s" if is_float(precision) else "OP/s"

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 
 from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.limits import NoLimit
+from ert.precisions import si_rate_unit
 from ert.slips import recognise
 from ert.spec_match import Match, Slice
 from ert.spec_sheet import SheetNumber
@@ -75,7 +76,7 @@ def _peak_rows(case: _Case, note: str) -> Iterator[Row]:
         if not roof.roof:
             continue
         what = f"{roof.level} bandwidth" if isinstance(roof, BandwidthCeiling) else f"{roof.precision} {roof.path}"
-        unit: Unit = "byte/s" if isinstance(roof, BandwidthCeiling) else "flop/s" if roof.is_float else "op/s"
+        unit: Unit = "byte/s" if isinstance(roof, BandwidthCeiling) else si_rate_unit(roof.precision)
         row = _with_roof(case, Row(what=what, unit=unit, note=note), roof)
         tolerance = case.tolerances.of("peak", case.kind, _tolerance_name(roof))
         if row.theoretical_ratio is None:
@@ -244,7 +245,7 @@ def _tolerance_name(roof: Ceiling) -> str:
 
 def _unit(number: SheetNumber) -> Unit:
     if number.amount.quantity == "rate":
-        return "op/s" if (number.precision or "").startswith("int") else "flop/s"
+        return si_rate_unit(number.precision or "")
     return "byte/s" if number.amount.quantity == "bandwidth" else "byte"
 
 

@@ -124,6 +124,8 @@ def test_figures_on_zeros_stand_beside_the_tensor_ceilings_and_make_none(full_sw
     found = {(d["precision"], d["kernel"]): d["value"] for d in full_sweep(device)["diagnostics"] if d["what"] == "zero_operands"}
     ceilings = {(c["precision"], c["kernel"]): c for c in full_sweep(device)["ceilings"]["compute"] if c["path"] == "tensor"}
     assert found == {key: pytest.approx(c["value"], rel=0.01) for key, c in ceilings.items()}
+    units = {d["precision"]: d["unit"] for d in full_sweep(device)["diagnostics"] if d["what"] == "zero_operands"}
+    assert {precision for precision, unit in units.items() if unit == "op/s"} == {p for p in units if p.startswith("int")}
     on_zeros = {p["id"] for p in full_sweep(device)["points"] if p.get("operands") == "zeros"}
     assert len(on_zeros) == len(found)
     assert not on_zeros & {id_ for c in full_sweep(device)["ceilings"]["compute"] for id_ in c["point_ids"]}

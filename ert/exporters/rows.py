@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
 from ert.columns import bandwidth_rows, compute_rows
+from ert.precisions import si_rate_unit
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +58,7 @@ def _row(ceilings: Ceilings, c: Ceiling) -> CeilingRow:
         op=c.op,
         is_roof=c.roof,
         value=c.value,
-        unit="byte/s" if of_precision is None else "flop/s" if of_precision.is_float else "op/s",
+        unit="byte/s" if of_precision is None else si_rate_unit(of_precision.precision),
         ci95_low=low,
         ci95_high=high,
         limit=c.limit,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ert.ceilings import Point, load
+from ert.devices import kind_of
 from ert.errors import AnalysisError, SchemaError
 from ert.files import StrPath, read_json, read_text
 from ert.findings import Finding
@@ -54,7 +55,7 @@ def read_curves(path: StrPath, clocks: StrPath | None = None) -> CurveFile:
 
 def _kind_of(device: Json) -> DeviceKind:
     """The kind of a journal's device, whose header has its id."""
-    return "cuda" if isinstance(device, dict) and str(device.get("id")).startswith("cuda") else "cpu"
+    return "cuda" if isinstance(device, dict) and kind_of(str(device.get("id"))) == "cuda" else "cpu"
 
 
 def _measured(path: StrPath, points: Sequence[Point], device: Json, findings: Sequence[Finding]) -> CurveFile:

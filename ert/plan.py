@@ -37,11 +37,6 @@ class PlannedPoint:
     is_curve: bool = False
     sustain_s: float = 0.0
 
-    @property
-    def is_follow_up(self) -> bool:
-        """Measured again under other conditions: no candidate for a ceiling of its own."""
-        return self.sustain_s > 0 or self.task.operands != "random"
-
 
 @dataclass(frozen=True, slots=True)
 class Plan:

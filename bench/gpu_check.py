@@ -25,8 +25,9 @@ from ert.hostcc import cache_folder
 from ert.kernels import load_kernels
 from ert.lock import device_lock
 from ert.nvcompile import Target, find_compiler
+from ert.precisions import rate_unit
 from ert.sass_check import check_variants, default_variants
-from ert.units import with_prefix
+from ert.units import SYMBOLS, with_prefix
 from ert.workloads.cublas import Cublas
 
 PROGRAM = Path(sys.executable).with_name("ert")
@@ -122,7 +123,7 @@ def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, BandwidthCeiling | Co
     for b in ceilings.bandwidth_ceilings:
         yield f"{b.level} {b.op}", b, "B/s"
     for c in ceilings.compute_ceilings:
-        yield f"{c.precision} {c.path}" + ("" if c.op in ("fma", "mma") else f" {c.op}"), c, "op/s"
+        yield f"{c.precision} {c.path}" + ("" if c.op in ("fma", "mma") else f" {c.op}"), c, rate_unit(c.precision)
 
 
 def at_first(ceiling: BandwidthCeiling | ComputeCeiling) -> float:
@@ -145,11 +146,10 @@ def ceiling_rows(ceilings: Ceilings) -> Iterator[Row]:
 
 def diagnostic_rows(ceilings: Ceilings) -> Iterator[Row]:
     """What the sweep measured beside its ceilings: both readings of L2, latencies, rates on zeros, what is not sustained."""
-    units = {"s": "s", "byte/s": "B/s", "flop/s": "op/s"}
     for d in ceilings.diagnostics:
         about = d.level or f"{d.precision} {d.path}"
         words = {"latency": "latency", "zero_operands": f"{d.kernel} on zeros", "by_kernel": f"{d.op}, {d.kernel}"}
-        yield Row(f"{about} {words[d.what]}", with_prefix(d.value, units[d.unit]))
+        yield Row(f"{about} {words[d.what]}", with_prefix(d.value, SYMBOLS[d.unit]))
     for c in ceilings.all_ceilings:
         if c.burst:
             yield Row(f"{name_of(c)} sustained", f"{c.value / c.burst.value:.2f} of the first seconds")
@@ -178,9 +178,8 @@ def witness_rows(device: CudaDevice, ceilings: Ceilings) -> Iterator[Row]:
             yield Row(f"cuBLAS {precision} GEMM", f"not measured: {error}")
             continue
         reached = measured.get(f"{precision} tensor")
-        yield Row(
-            f"cuBLAS {precision} GEMM {GEMM_SIZE}", with_prefix(rate, "op/s"), "<= tensor ceiling", rate <= reached if reached else None
-        )
+        found = with_prefix(rate, rate_unit(precision))
+        yield Row(f"cuBLAS {precision} GEMM {GEMM_SIZE}", found, "<= tensor ceiling", rate <= reached if reached else None)
 
 
 def timed(device: CudaDevice, work: Callable[[], object], count: int) -> float:

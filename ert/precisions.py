@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from ert.units import SYMBOLS
+
 
 @dataclass(frozen=True, slots=True)
 class Precision:
@@ -58,4 +60,4 @@ def si_rate_unit(precision: str) -> Literal["flop/s", "op/s"]:
 
 def rate_unit(precision: str) -> str:
     """The same as people read it."""
-    return "FLOP/s" if is_float(precision) else "OP/s"
+    return SYMBOLS[si_rate_unit(precision)]

@@ -9,6 +9,8 @@ from ert.errors import ConfigError
 
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
 BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
+# The units of values in files -> how people write them.
+SYMBOLS = {"s": "s", "byte": "B", "byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "OP/s"}
 # Beyond the largest prefix: up to here the digits are written out, above only four of them and an exponent.
 _MOST_PLAIN = 1e6
 _NUMBER = re.compile(r"^\s*([-+]?(?:\d+(?:\.\d*)?|\.\d+)(?:[eE][-+]?\d+)?)\s*(.*?)\s*$")

@@ -8,10 +8,9 @@ from rich.table import Table
 from rich.text import Text
 
 from ert.spec_units import parse_amount
-from ert.units import capacity, with_prefix
+from ert.units import SYMBOLS, capacity, with_prefix
 from ert.validation import Row, Validation
 
-_UNITS = {"byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "OP/s"}
 _STYLES = {"pass": "", "below": "bold red", "above": "bold yellow", "unknown": "dim"}
 
 
@@ -74,7 +73,7 @@ def _promised(row: Row) -> str:
 def _amount(value: float | None, row: Row) -> str:
     if value is None:
         return "-"
-    return capacity(value) if row.unit == "byte" else with_prefix(value, _UNITS[row.unit])
+    return capacity(value) if row.unit == "byte" else with_prefix(value, SYMBOLS[row.unit])
 
 
 def _percent(ratio: float | None) -> str:

@@ -15,7 +15,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import ert
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Point
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling
+from ert.ceilings.point import Point
 from ert.levels import FAST_TO_SLOW
 from ert.provenance import provenance
 from ert.units import with_prefix
@@ -78,10 +80,10 @@ def show(title: str, lines: Iterator[str]) -> None:
         print(f"  {line}")
 
 
-def by_name(ceilings: Ceilings) -> dict[str, BandwidthCeiling | ComputeCeiling]:
+def by_name(ceilings: Ceilings) -> dict[str, Ceiling]:
     """``L1 read``, ``fp64 fma``: slow levels and narrow precisions last."""
     rows = sorted(ceilings.bandwidth_ceilings, key=lambda c: (FAST_TO_SLOW.index(c.level), c.op))
-    named: dict[str, BandwidthCeiling | ComputeCeiling] = {f"{c.level} {c.op}": c for c in rows}
+    named: dict[str, Ceiling] = {f"{c.level} {c.op}": c for c in rows}
     return named | {f"{c.precision} {c.op}": c for c in ceilings.compute_ceilings}
 
 
@@ -96,7 +98,7 @@ def shares(single: Ceilings, every: Ceilings) -> Iterator[str]:
         yield f"{name:<14} {reach(one.get(name)):>22} {reach(c):>22}{wanted}".rstrip()
 
 
-def reach(c: BandwidthCeiling | ComputeCeiling | None) -> str:
+def reach(c: Ceiling | None) -> str:
     """``269.3 GFLOP/s   99.8%``."""
     if c is None:
         return "-"

@@ -15,7 +15,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, load
+from ert.ceilings import Ceilings, load
+from ert.ceilings.kinds import Ceiling
 from ert.checks import name_of
 from ert.devices import Options, canonical_id, lock_name
 from ert.devices.cuda import CudaDevice, open_device
@@ -118,7 +119,7 @@ def sweep(device_id: str, config: str, out: Path) -> tuple[Ceilings, float]:
     return load(newest), time.monotonic() - start
 
 
-def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, BandwidthCeiling | ComputeCeiling, str]]:
+def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, Ceiling, str]]:
     """Name, ceiling and unit of every ceiling."""
     for b in ceilings.bandwidth_ceilings:
         yield f"{b.level} {b.op}", b, "B/s"
@@ -126,7 +127,7 @@ def ceilings_of(ceilings: Ceilings) -> Iterator[tuple[str, BandwidthCeiling | Co
         yield f"{c.precision} {c.path}" + ("" if c.op in ("fma", "mma") else f" {c.op}"), c, rate_unit(c.precision)
 
 
-def at_first(ceiling: BandwidthCeiling | ComputeCeiling) -> float:
+def at_first(ceiling: Ceiling) -> float:
     """The value of the first seconds, which is what others measure."""
     return ceiling.burst.value if ceiling.burst else ceiling.value
 

@@ -9,7 +9,9 @@ from typing import cast
 import numpy as np
 
 from ert.candidates import Candidate, absent_point, to_candidate, to_point
-from ert.ceilings import ROOF_OP, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Corner, Roof, SomeCeiling, Tool
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import ROOF_OP, BandwidthCeiling, ComputeCeiling, ComputePath, Corner, Roof, SomeCeiling
+from ert.ceilings.model import Tool
 from ert.checks import above_limit, is_above_limit, sweep_findings
 from ert.config import SweepConfig
 from ert.corners import RoofKey, fit_corners

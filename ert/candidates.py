@@ -9,7 +9,8 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.ceilings import ComputePath, Point, Status
+from ert.ceilings.kinds import ComputePath
+from ert.ceilings.point import Point, Status
 from ert.counting import clock_by_core
 from ert.devices.base import Device
 from ert.plan import PlannedPoint

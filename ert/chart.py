@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.ceilings import Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import ComputeCeiling
 from ert.errors import AnalysisError
 from ert.levels import FAST_TO_SLOW
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from itertools import pairwise
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling
 from ert.columns import unit_of
 from ert.findings import Finding
 from ert.jsontypes import Json

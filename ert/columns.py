@@ -6,7 +6,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling, ComputeCeiling
 from ert.levels import FAST_TO_SLOW
 from ert.precisions import PRECISIONS, rate_unit
 from ert.units import capacity, with_prefix

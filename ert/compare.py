@@ -7,7 +7,8 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling
 from ert.codec import encode
 from ert.findings import Finding
 from ert.jsontypes import Json

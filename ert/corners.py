@@ -7,7 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.ceilings import BandwidthCeiling, ComputeCeiling, Corner, Point
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling, Corner
+from ert.ceilings.point import Point
 from ert.errors import AnalysisError
 from ert.findings import Finding
 from ert.fit.corner import CornerFit, check_corner, fit_corner

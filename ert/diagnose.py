@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ert.candidates import Candidate
-from ert.ceilings import BandwidthCeiling, Ceiling
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling
 from ert.diagnostics import Diagnostic, Unit, What
 from ert.precisions import PRECISIONS, si_rate_unit
 from ert.stats import median_ci95

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from ert.ceilings import BandwidthCeiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling
 from ert.checks import name_of
 from ert.levels import LEVELS
 from ert.precisions import rate_unit

@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-from ert.ceilings import Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling
 from ert.checks import name_of
 from ert.codec import encode
 from ert.columns import unit_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from ert.ceilings import ROOF_OP
+from ert.ceilings.kinds import ROOF_OP
 from ert.devices.base import Device
 
 if TYPE_CHECKING:

@@ -6,7 +6,8 @@ from dataclasses import asdict
 
 import pandas as pd
 
-from ert.ceilings import Ceilings, Point
+from ert.ceilings import Ceilings
+from ert.ceilings.point import Point
 from ert.exporters.rows import ceiling_rows
 
 

@@ -10,7 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import NoReturn
 
-from ert.ceilings import SCHEMA, SCHEMA_VERSION, load, to_dict
+from ert.ceilings import load
+from ert.ceilings.file import to_dict
+from ert.ceilings.model import SCHEMA, SCHEMA_VERSION
 from ert.codec import decode
 from ert.errors import ErtError
 from ert.fingerprint import EXCUSES, Fingerprint, fingerprint

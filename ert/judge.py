@@ -13,7 +13,8 @@ from itertools import pairwise
 from typing import Literal
 
 from ert import roofline
-from ert.ceilings import Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling
 from ert.levels import FAST_TO_SLOW
 from ert.points.model import UNKNOWN, KernelPoint, split_work
 from ert.roofline import BoundKind

@@ -17,7 +17,8 @@ from typing import cast
 
 from ert import __version__
 from ert.assemble import Run, assemble
-from ert.ceilings import Ceilings, Tool, save
+from ert.ceilings import Ceilings, save
+from ert.ceilings.model import Tool
 from ert.config import SweepConfig
 from ert.devices import Options, folder_of, lock_name, open_device
 from ert.devices.base import Device

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ert.candidates import Candidate
-from ert.ceilings import BandwidthCeiling, Ceiling, SomeCeiling
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling, SomeCeiling
 from ert.checks import is_above_limit
 from ert.devices.base import CeilingKey, Device
 from ert.diagnostics import Burst

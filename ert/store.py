@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.ceilings import Ceilings, ceilings_to_json
-from ert.ceilings_check import check
+from ert.ceilings import Ceilings
+from ert.ceilings.check import check
+from ert.ceilings.file import ceilings_to_json
 from ert.errors import ErtError
 from ert.files import write_remedy, write_text_atomic
 from ert.findings import Finding

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ert.ceilings import BandwidthCeiling, ComputeCeiling
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling
 from ert.jsontypes import Json
 from ert.limits import CpuIdentity, CpuLimits, GpuLimits, Limit, NoLimit, cpu_limits, gpu_limits, why_no_cpu_limits
 

@@ -10,7 +10,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling, ComputeCeiling
 from ert.limits import NoLimit
 from ert.precisions import si_rate_unit
 from ert.slips import recognise

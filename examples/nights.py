@@ -11,7 +11,9 @@ import sys
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Tool
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling
+from ert.ceilings.model import Tool
 from ert.store import add_run
 
 FIRST, NIGHTS, GPUS, PER_HOST = datetime(2026, 11, 1, 2), 17, 24, 8

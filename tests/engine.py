@@ -9,7 +9,8 @@ from pathlib import Path
 from fake_device import FakeDevice
 
 from ert.assemble import Run, assemble
-from ert.ceilings import Ceilings, Tool
+from ert.ceilings import Ceilings
+from ert.ceilings.model import Tool
 from ert.config import SweepConfig, load_config
 from ert.journal import Journal
 from ert.kernels import Kernel

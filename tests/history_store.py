@@ -12,7 +12,8 @@ import numpy as np
 from make_ceilings import make_ceilings
 from numpy.typing import NDArray
 
-from ert.ceilings import Ceilings, to_dict
+from ert.ceilings import Ceilings
+from ert.ceilings.file import to_dict
 from ert.jsontypes import Json
 from ert.store import add_run
 

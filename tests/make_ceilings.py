@@ -6,7 +6,10 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Corner, Point, Roof, Tool
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling, Corner, Roof
+from ert.ceilings.model import Tool
+from ert.ceilings.point import Point
 from ert.levels import FAST_TO_SLOW
 from ert.precisions import PRECISIONS
 

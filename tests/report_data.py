@@ -9,7 +9,9 @@ from dataclasses import replace
 
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
 
-from ert.ceilings import Ceilings, Corner, Point, Roof
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Corner, Roof
+from ert.ceilings.point import Point
 from ert.compare import Comparison, compare
 from ert.findings import Finding
 from ert.points.document import Document

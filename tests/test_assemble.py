@@ -11,7 +11,8 @@ from programs import check_schema
 
 from ert.assemble import assemble
 from ert.candidates import DISTURBED
-from ert.ceilings import Ceilings, ceilings_to_json, load, save
+from ert.ceilings import Ceilings, load, save
+from ert.ceilings.file import ceilings_to_json
 from ert.config import restrict
 from ert.devices.base import CeilingKey, Sample
 from ert.errors import DeviceError, KernelError

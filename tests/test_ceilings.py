@@ -15,21 +15,11 @@ from make_ceilings import DATA, H200_LEVELS, H200_PEAKS, any_ceilings, make_ceil
 from programs import check_schema, schema_of
 
 import ert
-from ert import ceilings as module
-from ert.ceilings import (
-    BandwidthCeiling,
-    Ceilings,
-    ComputeCeiling,
-    Corner,
-    Point,
-    Roof,
-    Tool,
-    ceilings_to_json,
-    from_dict,
-    load,
-    save,
-    to_dict,
-)
+from ert.ceilings import Ceilings, load, save
+from ert.ceilings.file import MIGRATIONS, ceilings_to_json, from_dict, to_dict
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling, Corner, Roof
+from ert.ceilings.model import SCHEMA_VERSION, Tool
+from ert.ceilings.point import Point
 from ert.errors import AnalysisError, ErtError, SchemaError
 from ert.findings import Finding
 from ert.jsontypes import Json
@@ -50,7 +40,7 @@ def point(**changes: object) -> Point:
 
 def test_file_of_schema_version_1_still_loads():
     c = load(DATA / "schema_version_1.json")
-    assert c.schema_version == module.SCHEMA_VERSION
+    assert c.schema_version == SCHEMA_VERSION
     assert c.device["name"] == "AMD EPYC 9575F 64-Core Processor"
     assert c.bandwidth("L1") == 1.442e12
     assert c.bandwidth() == 7.62e10
@@ -169,9 +159,9 @@ def test_version_that_never_existed_is_refused(version: Json):
 
 
 def test_older_versions_pass_through_every_migration_in_order(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(module, "SCHEMA_VERSION", 3)
-    monkeypatch.setitem(module.MIGRATIONS, 1, lambda d: {**d, "created": d["created"] + " 1>2"})
-    monkeypatch.setitem(module.MIGRATIONS, 2, lambda d: {**d, "created": d["created"] + " 2>3"})
+    monkeypatch.setattr("ert.ceilings.file.SCHEMA_VERSION", 3)
+    monkeypatch.setitem(MIGRATIONS, 1, lambda d: {**d, "created": d["created"] + " 1>2"})
+    monkeypatch.setitem(MIGRATIONS, 2, lambda d: {**d, "created": d["created"] + " 2>3"})
     c = from_dict(document(), "f.json")
     assert (c.created, c.schema_version) == ("2026-12-01T02:00:00Z 1>2 2>3", 3)
 

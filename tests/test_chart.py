@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from make_ceilings import DATA, H200_LEVELS, H200_PEAKS, any_ceilings, make_ceilings
 
-from ert.ceilings import Ceilings, ComputeCeiling, load
+from ert.ceilings import Ceilings, load
+from ert.ceilings.kinds import ComputeCeiling
 from ert.chart import Chart, chart_of
 from ert.errors import AnalysisError
 

@@ -7,7 +7,9 @@ from dataclasses import replace
 import pytest
 from make_ceilings import DATA
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling, Point, load
+from ert.ceilings import Ceilings, load
+from ert.ceilings.kinds import BandwidthCeiling, ComputeCeiling
+from ert.ceilings.point import Point
 from ert.checks import above_limit, is_above_limit, name_of, sweep_findings
 from ert.columns import unit_of
 

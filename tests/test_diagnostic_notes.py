@@ -6,7 +6,8 @@ import pytest
 from example_gpu import EXAMPLE_GPU
 from programs import check_schema
 
-from ert.ceilings import Point, from_dict, to_dict
+from ert.ceilings.file import from_dict, to_dict
+from ert.ceilings.point import Point
 from ert.diagnostic_notes import diagnostic_notes
 from ert.diagnostics import Burst, Diagnostic
 from ert.errors import SchemaError

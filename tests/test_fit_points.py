@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ert.ceilings import Point
+from ert.ceilings.point import Point
 from ert.fit.points import fit_points
 
 

@@ -405,8 +405,10 @@ def test_help_needs_no_duckdb() -> None:
 
 def test_files_of_an_older_schema_version_are_brought_up_to_date(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     fill(tmp_path, 2)
-    monkeypatch.setattr("ert.ceilings.SCHEMA_VERSION", 2)
-    monkeypatch.setattr("ert.ceilings.MIGRATIONS", {1: lambda document: {**document, "device": {**document["device"], "name": "renamed"}}})
+    monkeypatch.setattr("ert.ceilings.file.SCHEMA_VERSION", 2)
+    monkeypatch.setattr(
+        "ert.ceilings.file.MIGRATIONS", {1: lambda document: {**document, "device": {**document["device"], "name": "renamed"}}}
+    )
     monkeypatch.setattr("ert.history_rows.SCHEMA_VERSION", 2)
     index = open_index(tmp_path)
     assert index.findings == ()

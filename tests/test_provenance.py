@@ -6,7 +6,8 @@ from dataclasses import replace
 
 from make_ceilings import DATA, make_ceilings
 
-from ert.ceilings import Ceilings, Tool, load
+from ert.ceilings import Ceilings, load
+from ert.ceilings.model import Tool
 from ert.provenance import provenance
 
 CPU = load(DATA / "cpu.json")

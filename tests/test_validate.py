@@ -11,7 +11,8 @@ import pytest
 from make_ceilings import H200_LEVELS, H200_PEAKS, make_ceilings
 from programs import check_schema
 
-from ert.ceilings import Ceilings, Point
+from ert.ceilings import Ceilings
+from ert.ceilings.point import Point
 from ert.errors import ConfigError
 from ert.files import dump_json
 from ert.jsontypes import Json

@@ -7,7 +7,8 @@ import os
 import click
 from rich.console import Console
 
-from ert.ceilings import Ceilings, ceilings_to_json, load
+from ert.ceilings import Ceilings, load
+from ert.ceilings.file import ceilings_to_json
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.tables import ceilings_report
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from ert.ceilings import ceilings_to_json, to_dict
+from ert.ceilings.file import ceilings_to_json, to_dict
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.config import SweepConfig, load_config, restrict
 from ert.devices import Options, canonical_id, choose_device, every_device

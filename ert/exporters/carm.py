@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling
 from ert.exporters.base import Export
 from ert.levels import LEVELS
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ert.ceilings import Ceiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling, ComputeCeiling
 from ert.columns import roof_keys, roof_levels
 from ert.exporters.base import Export
 from ert.files import dump_json

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ert.ceilings import BandwidthCeiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling
 from ert.columns import bandwidth_rows, roof_levels
 from ert.errors import AnalysisError
 from ert.exporters.base import Export

@@ -12,7 +12,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ert.ceilings import Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import ComputeCeiling
 from ert.errors import AnalysisError
 from ert.exporters.base import Export
 from ert.limits import NoLimit

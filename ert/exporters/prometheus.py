@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling, ComputeCeiling
 from ert.exporters.base import Export
 
 

@@ -5,7 +5,8 @@ GB/s and GFLOP/s are decimal; 0 is the format's word for "not measured". Source:
 
 from __future__ import annotations
 
-from ert.ceilings import Ceiling, Ceilings
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling
 from ert.exporters.base import Export
 
 _GIGA = 1e9

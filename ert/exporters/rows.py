@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ert.ceilings import BandwidthCeiling, Ceiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import BandwidthCeiling, Ceiling, ComputeCeiling
 from ert.columns import bandwidth_rows, compute_rows
 from ert.precisions import si_rate_unit
 

@@ -9,7 +9,8 @@ from typing import cast
 
 import numpy as np
 
-from ert.ceilings import ComputePath, Point
+from ert.ceilings.kinds import ComputePath
+from ert.ceilings.point import Point
 from ert.findings import Finding
 from ert.fit.model import Curve
 from ert.journal import Visit

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ert.ceilings import Corner, Point
+from ert.ceilings.kinds import Corner
+from ert.ceilings.point import Point
 from ert.corners import RoofKey, fit_corners
 from ert.findings import Finding
 from ert.fit.compute import Ceiling, fit_ceiling

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.ceilings import Point, load
+from ert.ceilings import load
+from ert.ceilings.point import Point
 from ert.devices import kind_of
 from ert.errors import AnalysisError, SchemaError
 from ert.files import StrPath, read_json, read_text

@@ -9,7 +9,7 @@ from typing import cast
 from rich import box
 from rich.table import Table
 
-from ert.ceilings import Corner
+from ert.ceilings.kinds import Corner
 from ert.columns import precision_name
 from ert.corners import RoofKey
 from ert.findings import Finding

@@ -9,7 +9,10 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import cast
 
-from ert.ceilings import ROOF_OP, SCHEMA, BandwidthCeiling, Ceilings, ComputeCeiling, ComputePath, Tool, from_dict
+from ert.ceilings import Ceilings
+from ert.ceilings.file import from_dict
+from ert.ceilings.kinds import ROOF_OP, BandwidthCeiling, ComputeCeiling, ComputePath
+from ert.ceilings.model import SCHEMA, Tool
 from ert.errors import AnalysisError
 from ert.files import parse_json
 from ert.findings import Finding

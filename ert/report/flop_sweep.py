@@ -5,7 +5,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ert.ceilings import Ceilings, Corner, Point
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Corner
+from ert.ceilings.point import Point
 from ert.chart import level_rank
 from ert.columns import interval, precision_name, unit_of
 from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ert.ceilings import BandwidthCeiling, Ceilings, ComputeCeiling
+from ert.ceilings import Ceilings
+from ert.ceilings.kinds import Ceiling
 from ert.chart import Chart, Curve, Flat, Ridge, Slope, chart_of
 from ert.columns import intensity, interval, precision_name, share_of_limit, unit_of
 from ert.compare import Comparison
@@ -45,7 +46,7 @@ def _chart(ceilings: Ceilings, comparison: Comparison | None) -> Chart:
         return chart_of(ceilings, series=series)
 
 
-def ceiling_text(c: BandwidthCeiling | ComputeCeiling, title: str) -> str:
+def ceiling_text(c: Ceiling, title: str) -> str:
     """The hover label of a ceiling: every number the file has of it."""
     unit = unit_of(c)
     limit = f"{share_of_limit(c)} of the limit, {with_prefix(c.limit, unit)}" if c.limit else f"limit: {c.limit_source or 'not known'}"

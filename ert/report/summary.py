@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from ert.ceilings import BandwidthCeiling, ComputeCeiling
+from ert.ceilings.kinds import Ceiling
 from ert.columns import intensity, interval, precision_name, roof_keys, roof_levels, share_of_limit, unit_of
 from ert.report.content import Content
 from ert.report.markup import Html, tag
@@ -32,7 +32,7 @@ def summary_html(content: Content) -> Html:
     return tag("ul", *cards, *_kernel_cards(content), *_verdict_cards(content), cls="cards", aria_label="Key figures")
 
 
-def _ceiling_card(what: str, c: BandwidthCeiling | ComputeCeiling) -> Html:
+def _ceiling_card(what: str, c: Ceiling) -> Html:
     share = share_of_limit(c)
     return _card(what, with_prefix(c.value, unit_of(c)), f"95 %: {interval(c)}", f"{share} of the limit" if share else "")
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING
 
+from ert.ceilings.kinds import Ceiling
+from ert.ceilings.model import Ceilings
+from ert.ceilings.point import Point
 from ert.errors import SchemaError
-
-if TYPE_CHECKING:
-    from ert.ceilings import Ceiling, Ceilings, Point
 
 
 def check(ceilings: Ceilings, where: str) -> None:

@@ -1,4 +1,4 @@
-"""One sweep at a time on one device of one host, whoever starts it: two would measure each other.
+"""One measurement at a time on one device of one host, whoever starts it: two would measure each other.
 
 The name of a lock is ``ert.devices.lock_name``: one for the CPU, one for each physical GPU or slice of one.
 """
@@ -20,14 +20,14 @@ from ert.errors import DeviceError
 
 @contextmanager
 def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
-    """Hold a device, which messages call ``device_id``. A killed sweep's lock is gone with its process.
+    """Hold a device, which messages call ``device_id``. A killed program's lock is gone with its process.
 
-    Raises DeviceError naming the sweep that has it.
+    Raises DeviceError naming the process that has it.
     """
     try:
         file = _open(_lock_path(name))
     except OSError:
-        # No temporary folder to lock in: better an unguarded sweep than none.
+        # No temporary folder to lock in: better an unguarded measurement than none.
         yield
         return
     with file:
@@ -37,7 +37,7 @@ def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
             file.seek(0)
             holder = file.read().strip() or "another process"
             raise DeviceError(
-                f"{device_id or name}: is being swept already by {holder}. Two sweeps would measure each other; wait for it."
+                f"{device_id or name}: is being measured already by {holder}. Two at once would measure each other; wait for it."
             ) from error
         if file.writable():
             file.truncate(0)
@@ -47,7 +47,7 @@ def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
 
 
 def lock_holder(name: str) -> str | None:
-    """Who sweeps the device right now, None if nobody does. Only looks: a shared lock, held for no time."""
+    """Who measures the device right now, None if nobody does. Only looks: a shared lock, held for no time."""
     try:
         with _lock_path(name).open(encoding="utf-8") as file:
             try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ert.devices import Listed
+from ert.devices import Listed, choose_device, list_devices
 from ert.errors import DeviceError
 
 # The number of this process on its host. mpirun inside an sbatch script also inherits SLURM_LOCALID=0 of that script, so Slurm's
@@ -20,6 +20,17 @@ class Rank:
 
     local: int
     source: str
+
+
+def own_device(environment: Mapping[str, str]) -> tuple[Listed, str]:
+    """The device of a process that was told none, and why it is this one: its rank's, else the first usable one.
+
+    Raises DeviceError if there is none, or none is left for this rank.
+    """
+    rank = local_rank(environment)
+    if rank is None:
+        return choose_device(), "the first usable one; choose another with --device"
+    return device_for_rank(rank, list_devices(), environment), f"of {rank.source}={rank.local}"
 
 
 def local_rank(environment: Mapping[str, str]) -> Rank | None:

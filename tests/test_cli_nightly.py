@@ -159,7 +159,7 @@ def test_after_a_kill_the_next_night_runs_and_mentions_it(held: Held) -> None:
 def test_two_nights_of_one_device_at_once_do_not_measure_each_other(held: Held) -> None:
     second = subprocess.run(held.command, capture_output=True, text=True, check=False, timeout=60)
     assert second.returncode == 1
-    assert "is being swept already by process" in second.stderr
+    assert "is being measured already by process" in second.stderr
     held.let_go()
     assert held.process.returncode == 0
     assert len(list_files(held.store)) == 1

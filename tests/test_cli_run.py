@@ -15,6 +15,7 @@ from programs import check_schema
 from softcuda.devices import H200_LIKE, environment
 
 from ert.ceilings import save
+from ert.lock import device_lock
 
 CPU = replace(EXAMPLE_GPU, device={"id": "cpu", "kind": "cpu", "name": "made up"})
 
@@ -91,6 +92,19 @@ def test_wrong_wishes_name_the_option_and_print_nothing(folder: Path, arguments:
     done = ert(*arguments, *(("--device", "cpu") if code == 1 else ()), cwd=folder)
     assert (done.returncode, done.stdout) == (code, "")
     assert words in done.stderr
+
+
+def test_a_device_that_a_sweep_has_is_refused_naming_the_process(folder: Path):
+    with device_lock("cpu"):
+        done = ert("axpy", "--device", "cpu", cwd=folder)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert f"cpu: is being measured already by process {os.getpid()} on {os.uname().nodename} since " in done.stderr
+
+
+def test_the_device_it_took_is_said_when_none_was_named(folder: Path):
+    done = ert("vecadd", "--precision", "fp32", "--size", "4096", "--kernel", "own", "--no-plot", cwd=folder)
+    assert done.returncode == 0, done.stderr
+    assert "device: cpu (" in done.stderr and "the first usable one; choose another with --device" in done.stderr
 
 
 def test_without_ceilings_it_says_how_to_get_them(tmp_path: Path):

@@ -54,7 +54,7 @@ def test_a_device_that_fails_costs_its_own_file_only_and_the_exit_code_says_so(t
     with device_lock(f"GPU-{A100_LIKE.uuid}"):
         done = ert("--device", "all", "--out", str(tmp_path), "--json", str(tmp_path / "all.json"))
     assert done.returncode == 1
-    assert "Error: cuda:0 was not measured. cuda:0: is being swept already by" in done.stderr
+    assert "Error: cuda:0 was not measured. cuda:0: is being measured already by" in done.stderr
     assert not (tmp_path / "cuda-0").exists()
     assert [each["device"]["id"] for each in json.loads((tmp_path / "all.json").read_text())] == ["cuda:1"]
     assert "H200-like" in done.stdout
@@ -103,7 +103,7 @@ def test_one_gpu_is_measured_by_one_process_whatever_it_is_called(tmp_path, devi
         done = ert("--device", device, "--out", str(tmp_path), visible=visible)
     assert done.returncode == 1
     shown = "cuda:0" if device == "0" else device
-    assert f"{shown}: is being swept already by process {os.getpid()}" in done.stderr
+    assert f"{shown}: is being measured already by process {os.getpid()}" in done.stderr
 
 
 def test_two_slices_of_one_gpu_have_locks_of_their_own(tmp_path):

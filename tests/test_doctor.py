@@ -250,7 +250,7 @@ def test_looking_for_the_holder_takes_nothing_away(tmp_path: Path, monkeypatch: 
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     with device_lock("cpu"):
         lock_holder("cpu")
-        with pytest.raises(DeviceError, match="is being swept already"), device_lock("cpu"):
+        with pytest.raises(DeviceError, match="is being measured already"), device_lock("cpu"):
             pass
     (file,) = tmp_path.glob("*.lock")
     with file.open() as again:

@@ -37,8 +37,8 @@ def test_the_second_sweep_is_refused_at_once_naming_the_first():
         with pytest.raises(DeviceError) as caught, device_lock("lock-a"):
             pass
         said = str(caught.value)
-        assert f"lock-a: is being swept already by process {process.pid} on {os.uname().nodename} since 20" in said
-        assert "Two sweeps would measure each other; wait for it." in said
+        assert f"lock-a: is being measured already by process {process.pid} on {os.uname().nodename} since 20" in said
+        assert "Two at once would measure each other; wait for it." in said
     finally:
         process.kill()
         process.wait()
@@ -69,7 +69,7 @@ def test_the_lock_is_free_again_after_an_error():
 def test_the_refusal_calls_the_device_as_the_person_did():
     process = holder("lock-h")
     try:
-        with pytest.raises(DeviceError, match=r"^cuda:0: is being swept already by"), device_lock("lock-h", "cuda:0"):
+        with pytest.raises(DeviceError, match=r"^cuda:0: is being measured already by"), device_lock("lock-h", "cuda:0"):
             pass
     finally:
         process.kill()

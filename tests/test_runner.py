@@ -244,7 +244,7 @@ def test_a_second_sweep_on_the_same_device_is_refused_while_the_first_runs(tmp_p
 
     progress = Second()
     run_sweep(REQUEST, tmp_path, progress)
-    assert f"fake: is being swept already by process {os.getpid()} on " in progress.said
+    assert f"fake: is being measured already by process {os.getpid()} on " in progress.said
     assert len(list(tmp_path.rglob("*.json"))) == 1
 
 

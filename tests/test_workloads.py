@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import replace
 
 import pytest
 from example_gpu import EXAMPLE_GPU
 
 from ert.devices.base import LevelFacts
-from ert.errors import AnalysisError, ConfigError, KernelError
+from ert.errors import AnalysisError, ConfigError, DeviceError, KernelError
 from ert.hostcc import find_compiler
+from ert.lock import lock_holder
 from ert.workloads import cpu_kernels
 from ert.workloads.bench import open_bench
 from ert.workloads.cases import LIBRARY, OWN, REFERENCE_ELEMENTS, Case, Failed, Timed, level_of
@@ -116,8 +118,16 @@ def test_what_the_device_cannot_do_names_the_option(bench, wish, words):
 def test_threads_and_kinds_of_device_are_checked():
     with pytest.raises(ConfigError, match="--threads 0"):
         CpuBench(threads=0)
-    with pytest.raises(ConfigError, match="no workloads for this kind"):
-        open_bench("tpu:0")
+    with pytest.raises(ConfigError, match="no workloads for this kind"), open_bench("tpu:0"):
+        pass
+
+
+def test_a_workload_holds_its_device_as_a_sweep_does():
+    with open_bench("cpu", 1):
+        assert str(os.getpid()) in (lock_holder("cpu") or "")
+        with pytest.raises(DeviceError, match="cpu: is being measured already by process"), open_bench("cpu"):
+            pass
+    assert lock_holder("cpu") is None
 
 
 def axpy(stride: int, time_s: float, offset: int = 0) -> Timed:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -50,13 +49,14 @@ def nightly(
     What looks odd is measured again at once, twice, before anything is said. Exit code 3: a loss that lasts, or drift;
     1: a device that could not be measured (no_data). Under srun or mpirun each process takes a device of its own.
     """
+    from ert.cli.device_option import device_id_of  # noqa: PLC0415
     from ert.config import load_config  # noqa: PLC0415
-    from ert.devices import Options, canonical_id  # noqa: PLC0415
+    from ert.devices import Options  # noqa: PLC0415
     from ert.history_rules import load_rules  # noqa: PLC0415
     from ert.nightly import merge  # noqa: PLC0415
     from ert.runner import Request  # noqa: PLC0415
 
-    chosen = [canonical_id(each) for each in devices] or [_own_device()]
+    chosen = [device_id_of(each) for each in devices or (None,)]
     sweep, limits, options = load_config(config), load_rules(rules), Options(threads=threads)
     nights = [_night(store, Request(each, sweep, options, ("ert", *sys.argv[1:])), limits, resume) for each in chosen]
     found = merge(nights)
@@ -66,17 +66,6 @@ def nightly(
         ctx.exit(EXIT_ALARM)
     if any(night.error for night in nights):
         ctx.exit(1)
-
-
-def _own_device() -> str:
-    from ert.devices import choose_device, list_devices  # noqa: PLC0415
-    from ert.ranks import device_for_rank, local_rank  # noqa: PLC0415
-
-    rank = local_rank(os.environ)
-    chosen = device_for_rank(rank, list_devices(), os.environ) if rank else choose_device()
-    why = f"of {rank.source}={rank.local}" if rank else "the first usable one; choose another with --device"
-    click.echo(f"device: {chosen.id} ({chosen.name}), {why}", err=True)
-    return chosen.id
 
 
 def _night(store: Path, request: Request, rules: Rules, resume: Path | None) -> Night:

@@ -9,9 +9,10 @@ from typing import cast
 import click
 
 from ert.cli.compare import INCOMPLETE
+from ert.cli.device_option import device_id_of
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.compare import to_dict
-from ert.devices import canonical_id, choose_device, folder_of
+from ert.devices import folder_of
 from ert.errors import ConfigError
 from ert.files import dump_json
 from ert.judge_table import comparison_report, summary_lines
@@ -79,14 +80,11 @@ def run(
 
     Exit status: 0 everything was measured; 3 some cases could not be (they are listed).
     """
-    device_id = canonical_id(device) if device else choose_device().id
+    device_id, wish = device_id_of(device), _wish(workload, wished)
     folder = out / folder_of(device_id)
     roof = load_ceilings(ceilings or _newest(folder, device_id))
-    bench = open_bench(device_id, cast(int | None, wished["threads"]))
-    try:
-        found = evaluate(_measured(bench, _wish(workload, wished)), roof, bench)
-    finally:
-        bench.close()
+    with open_bench(device_id, cast(int | None, wished["threads"])) as bench:
+        found = evaluate(_measured(bench, wish), roof, bench)
     # Numbers first: where the picture cannot be written, they exist nowhere else.
     _print(found, workload, json_path)
     if not no_plot:

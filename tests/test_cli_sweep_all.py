@@ -1,4 +1,4 @@
-"""``ert sweep --device all`` where there are no GPUs: on planted devices, and on the CPU alone."""
+"""``ert sweep`` of several devices where there are no GPUs: all by one process, and each by a process of its own."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from sweep_program import run, tiny_sweep
+from sweep_program import run, start, tiny_sweep
 
 import ert.devices
 from ert.devices import Listed, every_device
 from ert.errors import DeviceError
+from ert.lock import device_lock
 
 TWO = [sys.executable, str(Path(__file__).with_name("two_fakes.py"))]
 
@@ -54,3 +55,37 @@ def test_json_is_a_list_with_nothing_else_on_stdout(tmp_path):
     arguments = ("--config", tiny_sweep(tmp_path), "--out", str(tmp_path / "out"), "--level", "L1", "--no-plot", "--json", "-")
     done = run(TWO, "sweep", "--device", "all", *arguments)
     assert [each["device"]["uuid"] for each in json.loads(done.stdout)] == ["planted-0", "planted-1"]
+
+
+@pytest.mark.parametrize("variable", ["SLURM_LOCALID", "OMPI_COMM_WORLD_LOCAL_RANK"])
+def test_each_process_of_a_launcher_measures_a_device_of_its_own(tmp_path, variable):
+    arguments = ("sweep", "--config", tiny_sweep(tmp_path), "--out", str(tmp_path / "out"), "--level", "L1", "--no-plot")
+    ranks = [start(TWO, *arguments, **{variable: str(rank)}) for rank in range(2)]
+    for rank, process in enumerate(ranks):
+        _, stderr = process.communicate(timeout=120)
+        assert process.returncode == 0, stderr
+        assert f"device: fake:{rank} (Planted), of {variable}={rank}" in stderr
+    assert [len(list((tmp_path / "out" / folder).glob("*.json"))) for folder in ("fake-0", "fake-1")] == [1, 1]
+
+
+def test_a_process_too_many_is_told_how_many_to_start(tmp_path):
+    done = run(TWO, "sweep", "--out", str(tmp_path / "out"), SLURM_LOCALID="2")
+    assert done.returncode == 1
+    assert "SLURM_LOCALID=2: no device is left for this process; here are: fake:0, fake:1." in done.stderr
+    assert "--ntasks-per-node=2" in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_processes_that_name_one_device_do_not_measure_it_twice(tmp_path):
+    with device_lock("fake:0"):
+        done = run(TWO, "sweep", "--device", "fake:0", "--out", str(tmp_path / "out"), SLURM_LOCALID="1")
+    assert done.returncode == 1
+    assert "fake:0: is being measured already by process" in done.stderr
+
+
+def test_all_is_one_process_s_work(tmp_path):
+    done = run(TWO, "sweep", "--device", "all", "--out", str(tmp_path / "out"), SLURM_LOCALID="1")
+    assert done.returncode == 2
+    assert "SLURM_LOCALID=1: --device all is for one process. Leave --device out" in " ".join(done.stderr.split())
+    alone = ("--config", tiny_sweep(tmp_path), "--level", "L1", "--no-plot")
+    assert run(TWO, "sweep", "--device", "all", "--out", str(tmp_path / "out"), *alone, SLURM_LOCALID="0").returncode == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +11,14 @@ from pathlib import Path
 import click
 
 from ert.ceilings.file import ceilings_to_json, to_dict
+from ert.cli.device_option import device_id_of
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.config import SweepConfig, load_config, restrict
-from ert.devices import Options, canonical_id, choose_device, every_device
+from ert.devices import Options, every_device
 from ert.errors import ErtError
 from ert.files import dump_json
 from ert.progress import StderrProgress
+from ert.ranks import local_rank
 from ert.runner import Interrupted, Request, Written, resume_sweep, run_sweep
 from ert.tables import ceilings_report
 
@@ -29,6 +32,7 @@ Examples:
   ert sweep                               # the first usable device, about half a minute
   ert sweep --device cpu --config quick   # the host CPU, about ten seconds
   ert sweep --device all --json all.json  # every GPU, one after the other
+  mpirun -n 4 ert sweep                   # four GPUs side by side, one by each process
   ert sweep --level DRAM --precision fp64 --threads 1
   ert sweep --resume results/cpu/20261201T020000Z.points.jsonl
 """
@@ -67,15 +71,17 @@ def sweep(
 
     With --device all every GPU is measured, one after the other, each into files of its own (the CPU, where there is no GPU), and
     --json writes a list of what the files hold. A device that fails costs only its own file; the exit code is then 1.
+
+    Under srun or mpirun each process without --device measures a device of its own.
     """
-    if resume and device == ALL:
-        raise click.UsageError("--resume goes on with the sweep of one device: name it with --device.")
+    if device == ALL:
+        _refuse_with_all(resume)
     resolved = restrict(load_config(config), precisions=precisions, levels=levels)
     outputs = _Outputs(out, resume, json_path, no_plot=no_plot)
     if device == ALL:
         _sweep_all([_request(each.id, resolved, threads) for each in every_device()], outputs)
     else:
-        written = _sweep(_request(_device_id(device), resolved, threads), outputs)
+        written = _sweep(_request(device_id_of(device), resolved, threads), outputs)
         if json_path:
             write_json(ceilings_to_json(written.ceilings), json_path)
         _draw(written, outputs)
@@ -89,6 +95,17 @@ class _Outputs:
     resume: Path | None
     json_path: str | None
     no_plot: bool
+
+
+def _refuse_with_all(resume: Path | None) -> None:
+    """What one process that measures every device cannot do. Raises UsageError."""
+    if resume:
+        raise click.UsageError("--resume goes on with the sweep of one device: name it with --device.")
+    rank = local_rank(os.environ)
+    if rank and rank.local:
+        raise click.UsageError(
+            f"{rank.source}={rank.local}: --device all is for one process. Leave --device out, and each one measures a device of its own."
+        )
 
 
 def _request(device_id: str, config: SweepConfig, threads: int | None) -> Request:
@@ -119,14 +136,6 @@ def _sweep(request: Request, outputs: _Outputs) -> Written:
         console = stdout_console()
         console.print(ceilings_report(written.ceilings, console.width))
     return written
-
-
-def _device_id(asked: str | None) -> str:
-    if asked is not None:
-        return canonical_id(asked)
-    chosen = choose_device()
-    _say(f"device: {chosen.id} ({chosen.name}), the first usable one; choose another with --device")
-    return chosen.id
 
 
 def _run(request: Request, out: Path, resume: Path | None) -> Written:

@@ -7,9 +7,15 @@ from typing import TYPE_CHECKING
 
 from ert.ceilings.kinds import ROOF_OP
 from ert.devices.base import Device
+from ert.plan import PlannedPoint
 
 if TYPE_CHECKING:
     from ert.sweep import PointState
+
+
+def count_roofs(points: Iterable[PlannedPoint]) -> int:
+    """How many roofs a plan can find; each is measured again."""
+    return len({key for point in points if (key := _roof_of(point))})
 
 
 def roof_candidates(states: Iterable[PointState], device: Device) -> list[list[PointState]]:
@@ -17,7 +23,7 @@ def roof_candidates(states: Iterable[PointState], device: Device) -> list[list[P
     path the best point of the operation that defines it."""
     best: dict[tuple[str, ...], dict[str, PointState]] = {}
     for state in states:
-        key = _roof_of(state)
+        key = _roof_of(state.planned)
         if key and state.samples:
             ops, op = best.setdefault(key, {}), state.planned.task.kernel.op
             if op not in ops or state.rate(device) > ops[op].rate(device):
@@ -30,11 +36,11 @@ def worth_zeros(states: Sequence[PointState], device: Device) -> list[PointState
     return [rivals[0] for rivals in roof_candidates(states, device) if rivals[0].planned.task.kernel.path == "tensor"]
 
 
-def _roof_of(state: PointState) -> tuple[str, ...] | None:
+def _roof_of(point: PlannedPoint) -> tuple[str, ...] | None:
     """The level, or the precision and path, whose roof the point may be; None for points of a curve and mixed ones."""
-    task = state.planned.task
+    task = point.task
     kernel = task.kernel
-    if kernel.measures == "bandwidth" and task.level and not state.planned.is_curve:
+    if kernel.measures == "bandwidth" and task.level and not point.is_curve:
         return (task.level,)
     if kernel.measures == "compute" and kernel.op == ROOF_OP[kernel.path]:
         return task.precision, kernel.path

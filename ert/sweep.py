@@ -19,7 +19,7 @@ from ert.config import SweepConfig
 from ert.counting import times_by_core
 from ert.devices.base import Device, Sample
 from ert.errors import ErtError, UnsupportedError
-from ert.followup import roof_candidates, worth_zeros
+from ert.followup import count_roofs, roof_candidates, worth_zeros
 from ert.journal import Journal, Visit
 from ert.measure import calibrate, visit, visit_sustained
 from ert.plan import Plan, PlannedPoint, on_zeros, sustained
@@ -33,13 +33,15 @@ _LAST_PATIENCE_S = 0.005
 _HOPELESS_SHARE = 0.9
 # Of so many rounds one goes to all unfinished points, the others to those in need.
 _WHOLE_ROUND = 4
+# Before this share of a run is over nothing is said of when it ends, and before the end it is never all of it.
+_FIRST_GUESS, _LAST_SHARE = 0.02, 0.99
 
 
 class Progress(Protocol):
     """Where the run says how far it is."""
 
     def update(self, share: float, eta_s: float | None, doing: str) -> None:
-        """share: of the whole run, 0 to 1; doing: what is being measured now."""
+        """share: of the whole run, 0 to 1, which never goes back; doing: what is being measured now."""
         ...
 
 
@@ -101,6 +103,8 @@ class Sweep:
         self.states = {point.id: PointState(point) for point in plan.points}
         self._earlier: dict[str, Visit] = {}
         self._start_s = 0.0
+        self._share = 0.0
+        self._followups_s = config.sampling.sustain_s * count_roofs(plan.points)
 
     def reuse(self, visits: Iterable[Visit]) -> int:
         """Take over the visits of an earlier run; returns how many points they cover. Points of another plan are ignored."""
@@ -122,29 +126,30 @@ class Sweep:
             if not todo or (round_number and self._is_time_up()):
                 break
             random.Random(f"{self._config.sampling.seed}/{round_number}").shuffle(todo)
-            self._visit_all(todo)
+            self._visit_all(todo, is_first=not round_number)
             self._journal.sync()
         self._follow_up()
         return list(self.states.values())
 
     def _follow_up(self) -> None:
         """Measure again, under other conditions, what turned out to be a roof: on zeros, and after seconds of unbroken work."""
-        measured = list(self.states.values())
+        measured, sustain_s = list(self.states.values()), self._config.sampling.sustain_s
+        roofs = roof_candidates(measured, self._device) if sustain_s else []
         for state in worth_zeros(measured, self._device):
-            self._measure_again(on_zeros(state.planned))
-        sustain_s = self._config.sampling.sustain_s
-        for rivals in roof_candidates(measured, self._device) if sustain_s else ():
+            self._measure_again(on_zeros(state.planned), sustain_s * len(roofs))
+        for number, rivals in enumerate(roofs):
             highest = 0.0
             for state in rivals:
                 # A slower operation is the roof only if the faster one does not sustain its rate.
                 if state.rate(self._device) > highest:
-                    highest = max(highest, self._measure_again(sustained(state.planned, sustain_s)).rate(self._device))
+                    again = self._measure_again(sustained(state.planned, sustain_s), sustain_s * (len(roofs) - number))
+                    highest = max(highest, again.rate(self._device))
         self._journal.sync()
 
-    def _measure_again(self, point: PlannedPoint) -> PointState:
-        """One visit, unless an interrupted run has made it already."""
+    def _measure_again(self, point: PlannedPoint, left_s: float) -> PointState:
+        """One visit, unless an interrupted run has made it already. left_s: what this and the later follow-ups take."""
         state = self.states[point.id] = PointState(point)
-        self._progress.update(0.99, None, point.id)
+        self._report(left_s, point.id)
         found = self._earlier.get(point.id)
         if found is None:
             found = self._visit(state, _FIRST_PATIENCE_S)
@@ -181,11 +186,11 @@ class Sweep:
         fastest = state.work / min(sample.time_s for sample in state.samples)
         return fastest < _HOPELESS_SHARE * best[state.group]
 
-    def _visit_all(self, todo: Sequence[PointState]) -> None:
+    def _visit_all(self, todo: Sequence[PointState], *, is_first: bool) -> None:
         for position, state in enumerate(todo):
             if state.samples and self._is_time_up():
                 continue
-            self._report(state, position, len(todo))
+            self._report(self._left_s(position / len(todo) if is_first else 1.0), state.planned.id)
             found = self._visit(state, self._patience_s(state, len(todo) - position))
             self._journal.record(found)
             state.add(found)
@@ -194,7 +199,7 @@ class Sweep:
         """How long this visit may wait for a quiet machine: little the first time, then its share of the time that is left."""
         if not state.samples:
             return _FIRST_PATIENCE_S
-        left_s = self._config.budget_s - (time.monotonic() - self._start_s)
+        left_s = self._config.budget_s - self._used_s()
         return min(max(left_s / waiting, _FIRST_PATIENCE_S), _LAST_PATIENCE_S)
 
     def _visit(self, state: PointState, patience_s: float) -> Visit:
@@ -221,12 +226,22 @@ class Sweep:
         return state.status != "ok" or (bool(state.samples) and why_stop(state.sample_set(self._device), self._config.sampling) is not None)
 
     def _is_time_up(self) -> bool:
-        return time.monotonic() - self._start_s > self._config.budget_s
+        return self._used_s() > self._config.budget_s
 
-    def _report(self, state: PointState, position: int, count: int) -> None:
-        """The share of the budget or of the points, whichever is further: the run ends at the first of both."""
-        used_s = time.monotonic() - self._start_s
-        done = 1 - (count - position) / len(self.states)
-        share = min(max(used_s / self._config.budget_s, done), 0.99)
-        eta_s = used_s / share - used_s if share > 0.02 else None
-        self._progress.update(share, eta_s, state.planned.id)
+    def _used_s(self) -> float:
+        return time.monotonic() - self._start_s
+
+    def _left_s(self, visited: float) -> float:
+        """Until the budget is spent, or until every point was visited once where that takes longer; and then the follow-ups.
+
+        visited  share of the points that had their first visit
+        """
+        used_s = self._used_s()
+        rounds_s = max(self._config.budget_s, used_s / visited if visited else 0.0)
+        return max(rounds_s - used_s, 0.0) + self._followups_s
+
+    def _report(self, left_s: float, doing: str) -> None:
+        """The share of the time that is over; a guess that turns out too short stands still, and never goes back."""
+        used_s = self._used_s()
+        self._share = max(self._share, min(used_s / (used_s + left_s), _LAST_SHARE))
+        self._progress.update(self._share, left_s if self._share > _FIRST_GUESS else None, doing)

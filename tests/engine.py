@@ -27,10 +27,12 @@ class Silent:
 
     def __init__(self) -> None:
         self.shares: list[float] = []
+        self.etas_s: list[float | None] = []
         self.doing: list[str] = []
 
     def update(self, share: float, eta_s: float | None, doing: str) -> None:
         self.shares.append(share)
+        self.etas_s.append(eta_s)
         self.doing.append(doing)
 
 

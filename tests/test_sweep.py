@@ -10,6 +10,7 @@ from engine import DEFAULT, QUICK, Silent, sweep_of, with_sampling
 from fake_device import FakeDevice, Machine
 
 import ert.sweep
+from ert.config import restrict
 from ert.devices.base import Sample, Task
 from ert.errors import DeviceError, ErtError, KernelError, MeasurementError
 from ert.journal import Visit, read_journal
@@ -107,19 +108,19 @@ def test_a_journal_that_cannot_be_written_ends_the_sweep_with_its_error(tmp_path
         sweep.run()
 
 
-class Hours:
-    """A clock on which every look takes an hour."""
+class Clock:
+    """A clock on which every look takes the same time."""
 
-    def __init__(self) -> None:
-        self.now_s = 0.0
+    def __init__(self, step_s: float) -> None:
+        self.now_s, self.step_s = 0.0, step_s
 
     def monotonic(self) -> float:
-        self.now_s += 3600.0
+        self.now_s += self.step_s
         return self.now_s
 
 
 def test_when_the_time_is_up_every_point_has_still_been_visited_once(tmp_path, monkeypatch):
-    monkeypatch.setattr(ert.sweep, "time", Hours())
+    monkeypatch.setattr(ert.sweep, "time", Clock(3600.0))
     states = states_by_id(sweep_of(FakeDevice(Machine(noise=0.1)), tmp_path, with_sampling(CONFIG, target_relative=1e-9)))
     assert {len(state.samples) for state in states.values()} == {4}
 
@@ -187,3 +188,38 @@ def test_progress_runs_from_nothing_to_almost_all_and_names_what_is_measured(tmp
     assert progress.shares[0] == 0.0
     assert all(0 <= share < 1 for share in progress.shares)
     assert set(progress.doing[1:]) <= set(sweep.states)
+
+
+def said(tmp_path, monkeypatch, step_s, config):
+    """What a sweep says of its progress where every look at the clock takes so long."""
+    monkeypatch.setattr(ert.sweep, "time", Clock(step_s))
+    sweep = sweep_of(FakeDevice(), tmp_path, config)
+    sweep.run()
+    assert isinstance(sweep._progress, Silent)
+    return sweep._progress
+
+
+@pytest.mark.parametrize("step_s", [0.0001, 0.01, 1.0])
+@pytest.mark.parametrize("sustain_s", [0.0, 2.0])
+def test_progress_never_goes_back(tmp_path, monkeypatch, step_s, sustain_s):
+    progress = said(tmp_path, monkeypatch, step_s, with_sampling(CONFIG, sustain_s=sustain_s))
+    assert progress.shares == sorted(progress.shares)
+
+
+def test_a_first_round_that_takes_longer_than_the_budget_is_told_by_its_points(tmp_path, monkeypatch):
+    progress = said(tmp_path, monkeypatch, 1.0, replace(CONFIG, budget_s=20.0))
+    # All of it is one round, every point of which takes the same time.
+    halfway, passed_s = len(progress.shares) // 2, ert.sweep.time.now_s
+    assert passed_s > 100.0
+    assert progress.shares[halfway] == pytest.approx(0.5, abs=0.02)
+    assert progress.etas_s[halfway] == pytest.approx(passed_s / 2, rel=0.05)
+
+
+def test_follow_ups_have_their_share_of_the_time_and_an_end(tmp_path, monkeypatch):
+    config = with_sampling(restrict(CONFIG, levels=["DRAM"], precisions=["fp64"]), sustain_s=2.0)
+    progress = said(tmp_path, monkeypatch, 0.005, config)
+    followups = [number for number, doing in enumerate(progress.doing) if doing.endswith("/sustained")]
+    # Two roofs: the bandwidth of DRAM and the rate of fp64.
+    assert [progress.etas_s[number] for number in followups] == [4.0, 2.0]
+    assert progress.shares[followups[0] - 1] < 0.9
+    assert all(eta_s is None or eta_s >= 4.0 for eta_s in progress.etas_s[: followups[0]])

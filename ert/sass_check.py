@@ -11,6 +11,7 @@ from ert.kernels import Kernel
 from ert.nvcompile import Compiler, Target, compile_kernel, macros, unmet_requirement
 from ert.precisions import PRECISIONS
 from ert.sass import disassemble, find_differences, hot_loop_counts
+from ert.variant import variant_label
 
 # 256-bit loads and stores of global memory came with this compute capability (PTX ISA 8.8, "ld").
 _WIDE_SINCE = 100
@@ -25,8 +26,7 @@ class Variant:
     parameters: Mapping[str, int] = field(default_factory=dict)
 
     def __str__(self) -> str:
-        changed = "".join(f" {name}={value}" for name, value in self.parameters.items())
-        return f"{self.kernel.name}/{self.precision}{changed}"
+        return variant_label(self.kernel.name, self.precision, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,6 +18,7 @@ from ert.errors import KernelError
 from ert.hostcc import Compiler, compile_source
 from ert.kernels import Kernel, TripFacts
 from ert.precisions import PRECISIONS
+from ert.variant import variant_label
 
 Status = Literal["ok", "failed", "unsupported"]
 
@@ -41,8 +42,7 @@ class VariantReport:
 
     @property
     def label(self) -> str:
-        values = " ".join(f"{name}={value}" for name, value in self.parameters.items())
-        return f"{self.kernel}/{self.precision} {values}".strip()
+        return variant_label(self.kernel, self.precision, self.parameters)
 
 
 @dataclass(frozen=True, slots=True)

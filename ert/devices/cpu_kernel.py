@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import ctypes as c
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
@@ -17,6 +17,7 @@ from ert.hostcc import Compiler, compile_source
 from ert.kernels import Kernel, TripFacts
 from ert.precisions import PRECISIONS, Precision
 from ert.references import REFERENCES, Array, Expected, Inputs, dot
+from ert.variant import KernelVariant
 
 OPERAND_VECTORS = 64
 MAX_VECTOR_BYTES = 64
@@ -30,21 +31,8 @@ TINY = {"float64": 2.0**-300, "float32": 2.0**-60, "float16": 2.0**-14}
 
 
 @dataclass(frozen=True, slots=True)
-class Variant:
-    """A kernel with all its -D macros chosen."""
-
-    kernel: Kernel
-    precision: str
-    parameters: Mapping[str, int] = field(hash=False)
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-        return self.kernel.name, self.precision, tuple(sorted(self.parameters.items()))
-
-    @property
-    def label(self) -> str:
-        values = " ".join(f"{k}={v}" for k, v in self.parameters.items())
-        return f"{self.kernel.name}/{self.precision} {values}".strip()
+class Variant(KernelVariant):
+    """For the host CPU."""
 
     @property
     def chains(self) -> list[int]:

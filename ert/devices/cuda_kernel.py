@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from types import ModuleType
 
@@ -13,10 +13,11 @@ from ert.cuda_launch import Launch, find_difference
 from ert.cuda_operands import random_bits
 from ert.devices.cuda_chase import LINE_BYTES, Cycle
 from ert.errors import KernelError, UnsupportedError
-from ert.kernels import Kernel, TripFacts
+from ert.kernels import TripFacts
 from ert.number_formats import bits_dtype
 from ert.precisions import PRECISIONS
 from ert.references_cuda import expected
+from ert.variant import KernelVariant
 
 # Enough to see every tile, every repeat and the seam between them, little enough for NumPy.
 _VERIFIED_BLOCKS, _VERIFIED_TRIPS, _VERIFIED_REPEATS = 2, 2, 2
@@ -28,22 +29,10 @@ ARRAY_NAMES = ("a", "b", "c")
 
 
 @dataclass(frozen=True, slots=True)
-class CudaVariant:
-    """A kernel with all its -D macros chosen, for one width of global accesses."""
+class CudaVariant(KernelVariant):
+    """For one width of global accesses."""
 
-    kernel: Kernel
-    precision: str
-    parameters: Mapping[str, int]
     vector_bytes: int
-
-    @property
-    def key(self) -> tuple[str, str, tuple[tuple[str, int], ...]]:
-        return self.kernel.name, self.precision, tuple(sorted(self.parameters.items()))
-
-    @property
-    def label(self) -> str:
-        values = " ".join(f"{name.removeprefix('ERT_').lower()}={value}" for name, value in self.parameters.items())
-        return f"{self.kernel.name}/{self.precision} {values}"
 
     @property
     def facts(self) -> TripFacts:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import base64
+import re
 import shutil
 import time
+import zlib
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -218,14 +222,53 @@ def test_the_theme_button_makes_it_dark_and_the_chart_follows(browser, pages):
     assert colour == "#e6e6e6"
 
 
-def test_paper_is_light_and_holds_every_chart(browser, pages):
+@contextmanager
+def paper(browser):
+    """The page is laid out as for printing."""
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
+    yield
+    browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
+
+
+def printed(browser) -> bytes:
+    return base64.b64decode(browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"])
+
+
+def test_paper_is_light_and_holds_every_chart_and_every_detail(browser, pages):
     opened(browser, pages["hostile"])
     for _ in range(2):
         browser.find_element(By.ID, "theme").click()
     browser.execute_script("window.dispatchEvent(new Event('beforeprint'))")
     wait(browser, lambda d: len(d.find_elements(By.CSS_SELECTOR, ".chart.js-plotly-plot")) == 4)
     assert browser.execute_script("return document.documentElement.dataset.theme") == "light"
+    assert len(browser.find_elements(By.CSS_SELECTOR, "details[open]")) == len(browser.find_elements(By.TAG_NAME, "details")) == 2
     browser.execute_script("window.dispatchEvent(new Event('afterprint'))")
     assert browser.execute_script("return document.documentElement.dataset.theme") == "dark"
-    assert browser.execute_cdp_cmd("Page.printToPDF", {"printBackground": True})["data"].startswith("JVBERi")
+    assert not browser.find_elements(By.CSS_SELECTOR, "details[open]")
+    assert printed(browser).startswith(b"%PDF-")
     assert errors(browser) == []
+
+
+def shown_texts(browser, selector):
+    return [e.text for e in browser.find_elements(By.CSS_SELECTOR, selector) if e.is_displayed()]
+
+
+def test_the_switches_are_the_legend_on_paper(browser, pages):
+    opened(browser, pages["hostile"])
+    switch(browser, "level", "L1")
+    with paper(browser):
+        labels = shown_texts(browser, "#roofline ~ .controls label")
+        boxes = shown_texts(browser, ".controls input")
+        chosen = shown_texts(browser, "#generations ~ .controls fieldset:nth-child(n + 2) label")
+    assert labels[:3] == ["shared", "L2", "DRAM"] and "kernels" not in labels
+    assert boxes == []
+    assert chosen == ["DRAM", "fp64"]
+
+
+def test_every_page_of_a_long_table_has_its_header(browser, pages):
+    opened(browser, pages["many"])
+    browser.execute_script("document.querySelector('#kernel-table thead button').style.color = 'rgb(255, 0, 128)'")
+    streams = re.findall(rb"/FlateDecode[^>]*>>\s*stream\r?\n(.*?)endstream", printed(browser), re.S)
+    drawn = [zlib.decompressobj().decompress(stream) for stream in streams]
+    # A page of A4 has room for 50 rows at the most.
+    assert sum(bool(re.search(rb"\b1 0 \.50\d* rg", text)) for text in drawn) >= 500 / 50

@@ -19,6 +19,8 @@ const PAPER = { width: "680px", height: "440px" };
 function preparePrint() {
   state.printing = true;
   showTheme();
+  state.folded = [...document.querySelectorAll("details:not([open])")];
+  unfold(true);
   for (const figureId of Object.keys(DATA.figures)) {
     Object.assign(chartOf(figureId).style, PAPER);
     draw(figureId);
@@ -29,8 +31,14 @@ function preparePrint() {
 function endPrint() {
   state.printing = false;
   showTheme();
+  unfold(false);
   for (const figureId of Object.keys(DATA.figures)) Object.assign(chartOf(figureId).style, { width: "", height: "" });
   redrawAll();
+}
+
+// Nobody can click on paper.
+function unfold(isOpen) {
+  for (const details of state.folded) details.open = isOpen;
 }
 
 // Plotly lies in the page as compressed text: a third of the size. It runs because the page's policy knows its hash.

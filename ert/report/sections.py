@@ -104,7 +104,7 @@ def kernels_section(content: Content) -> Section:
     if comparison.kernels:
         box = tag("input", id="kernel-filter", type="search", autocomplete="off")
         count = tag("span", f"{len(comparison.kernels)} of {len(comparison.kernels)} shown", id="kernel-count", role="status", cls="facts")
-        parts.append(tag("div", tag("label", "Filter ", box), count, cls="controls"))
+        parts.append(tag("div", tag("label", "Filter ", box), count, cls="controls filter"))
         parts.append(tag("p", "Choose a name to see the kernel on the chart, and what to try.", cls="hint"))
         parts.append(kernels_html(comparison))
         if content.hidden_kernels:

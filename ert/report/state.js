@@ -4,7 +4,7 @@ const DATA = JSON.parse(document.getElementById("report-data").textContent);
 const PREFERS_DARK = window.matchMedia("(prefers-color-scheme: dark)");
 const THEME_CHOICES = ["auto", "light", "dark"];
 
-const state = { theme: "auto", printing: false, selected: null };
+const state = { theme: "auto", printing: false, folded: [], selected: null };
 
 function isDark() {
   if (state.printing) return false;

@@ -59,8 +59,6 @@ class CudaDevice:
         self._monitor = Monitor(self.gpu.uuid, self.gpu.pci_bus_id, os.getpid())
         self._images: dict[object, bytes | KernelError] = {}
 
-    # ---- the context
-
     def _enter(self) -> None:
         """Take the primary context and make it current; one that was current before comes back on close."""
         with in_words(self._driver, f"{self.id}: taking the device (in exclusive use by another program?)"):
@@ -102,8 +100,6 @@ class CudaDevice:
         except DeviceError as failure:
             self._lost = f"{self.id}: lost after an error ({broken}): {failure}. `ert sweep --resume` goes on in a new process."
             raise DeviceError(self._lost) from failure
-
-    # ---- what it says of itself
 
     @property
     def threads(self) -> int:
@@ -191,8 +187,6 @@ class CudaDevice:
 
     def limit(self, ceiling: CeilingKey, clock_hz: float | None) -> Limit | NoLimit:
         return limit_of(self.gpu, ceiling, clock_hz)
-
-    # ---- kernels
 
     def variant(self, task: Task) -> CudaVariant:
         return CudaVariant(task.kernel, task.precision, {**task.kernel.defaults(), **task.parameters}, self._vector_bytes)

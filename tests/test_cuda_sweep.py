@@ -271,11 +271,37 @@ def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
     assert any("lost after an error" in (p["reason"] or "") for p in found["points"])
 
 
-def test_a_busy_device_is_said_to_be_busy(tmp_path):
-    done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), faults="busy")
-    assert done.returncode == 1
-    assert "exclusive use" in done.stderr
-    assert "Traceback" not in done.stderr
+@pytest.mark.parametrize(
+    ("fault", "words", "others"),
+    [
+        ("busy", "busy or unavailable. It is in exclusive use by another program, or prohibited to all", "hold the memory"),
+        ("full", "out of memory. Another program may hold the memory: see `nvidia-smi`.", "exclusive use"),
+        ("ordinal", "invalid device ordinal.", "exclusive use"),
+    ],
+)
+def test_a_device_that_cannot_be_taken_is_told_why_in_one_line_and_leaves_nothing(tmp_path, fault, words, others):
+    done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), "--json", "-", faults=fault)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: cuda:0: taking the device: ")
+    assert words in line
+    assert others not in line
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_prohibited_device_is_listed_with_the_remedy_and_the_next_one_is_taken(tmp_path):
+    prohibited = replace(A100_LIKE, says={**A100_LIKE.says, "compute_mode": 2})
+    first, second, *_ = json.loads(ert([prohibited, SECOND], "devices", "--json", "-").stdout)["devices"]
+    assert f"compute mode is Prohibited. An administrator can allow it: nvidia-smi -i GPU-{A100_LIKE.uuid} -c DEFAULT" in first["reason"]
+    assert second["reason"] is None
+    done = ert([prohibited, SECOND], "sweep", "--out", str(tmp_path), *FEW)
+    assert done.returncode == 0, done.stderr
+    assert "device: cuda:1 (H200-like" in done.stderr
+
+
+def test_the_compute_mode_is_in_the_file(tmp_path):
+    found = sweep([replace(A100_LIKE, says={**A100_LIKE.says, "compute_mode": 3})], tmp_path, *FEW)
+    assert found["device"]["compute_mode"] == "Exclusive_Process"
 
 
 def test_a_throttling_spell_is_flagged_and_left_out(tmp_path):
@@ -337,6 +363,8 @@ def test_another_program_on_the_device_is_a_warning(tmp_path):
     assert warning["value"] == 2
 
 
+    assert "2 other processes compute on cuda:0 (4242, 4243)" in warning["message"]
+    assert found["environment"]["other_processes"] == 2
 def test_little_free_memory_is_said_before_the_sweep(tmp_path):
     crowded = replace(A100_LIKE, says={**A100_LIKE.says, "mem_of_others": 79.6e9})
     found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")

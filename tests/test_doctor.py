@@ -112,13 +112,13 @@ def test_no_driver_says_how_to_get_one():
 
 def test_a_throttled_shared_gpu_says_by_what_and_how_many():
     reading = Reading(clock_hz=1.2e9, power_w=700, temperature_c=86, reasons=0x4 | 0x40)
-    fact = gpu_fact("GPU 0", "H200", reading, State(power_limit_w=700, other_processes=1))
+    fact = gpu_fact("GPU 0", "H200", reading, State(power_limit_w=700, other_pids=(4711,)))
     assert fact.status == "note"
     assert fact.text == "H200, 1.2 GHz, 700 W of 700 W, 86 C, throttled by SwPowerCap, HwThermalSlowdown, 1 other program on it"
 
 
 def test_an_idle_gpu_is_ok():
-    assert gpu_fact("GPU 0", "H200", Reading(power_w=75, reasons=0x1), State(other_processes=0)).status == "ok"
+    assert gpu_fact("GPU 0", "H200", Reading(power_w=75, reasons=0x1), State(other_pids=())).status == "ok"
 
 
 def test_a_cpu_without_known_limits_is_a_note():

@@ -61,7 +61,7 @@ class CudaDevice:
 
     def _enter(self) -> None:
         """Take the primary context and make it current; one that was current before comes back on close."""
-        with in_words(self._driver, f"{self.id}: taking the device (in exclusive use by another program?)"):
+        with in_words(self._driver, f"{self.id}: taking the device"):
             self._context = self._driver.Device(self.gpu.index).retain_primary_context()
             self._context.push()
             free_bytes, _ = self._driver.mem_get_info()
@@ -169,10 +169,9 @@ class CudaDevice:
             found.append(Finding("clocks_held", text, reading.clock_hz, "nvidia-smi --reset-gpu-clocks, unless this is meant"))
         if self._monitor.is_parent:
             found.append(Finding("clocks_of_parent", "NVML knows only the whole GPU of this slice: clocks and power are those of the GPU"))
-        others = self._monitor.state().other_processes
-        if others:
-            text = f"{others} other processes compute on {self.id}: results may be disturbed"
-            found.append(Finding("device_shared", text, float(others), "measure when the device is free"))
+        if others := self._monitor.state().other_pids:
+            text = f"{len(others)} other processes compute on {self.id} ({', '.join(map(str, others))}): results may be disturbed"
+            found.append(Finding("device_shared", text, float(len(others)), "measure when the device is free"))
         return [finding for finding in found if finding]
 
     def disturbance(self, sample: Sample, task: Task) -> float:
@@ -270,6 +269,8 @@ def _why_not(gpu: GpuFacts) -> str | None:
     try:
         choose_target(gpu.capability, find_compiler())
     except KernelError as error:
+    if gpu.is_prohibited:
+        return f"its compute mode is Prohibited. An administrator can allow it: nvidia-smi -i {gpu.full_uuid} -c DEFAULT"
         return str(error)
     return None
 

@@ -13,6 +13,8 @@ from ert.errors import DeviceError
 
 _REMEDY = "`ert doctor` says what is there; `pip install 'ert-roofline[cuda]'` brings PyCUDA where a CUDA toolkit is."
 _UUID_BYTES = 16
+# How the driver puts CUDA_ERROR_DEVICE_UNAVAILABLE; PyCUDA hands on the words alone.
+_BUSY = "busy or unavailable"
 # The process in which CUDA was initialised; a child forked afterwards cannot use it.
 _initialised_in: list[int] = []
 
@@ -43,9 +45,16 @@ def in_words(driver: ModuleType, where: str) -> Iterator[None]:
     try:
         yield
     except driver.Error as error:
-        text = str(error).strip()
-        hint = " Another program may hold the memory: see `nvidia-smi`." if isinstance(error, driver.MemoryError) else ""
-        raise DeviceError(f"{where}: {text}.{hint}") from error
+        raise DeviceError(f"{where}: {str(error).strip()}.{_remedy(driver, error)}") from error
+
+
+def _remedy(driver: ModuleType, error: Exception) -> str:
+    """What to try, where another program is the likely cause; with a blank before it."""
+    if isinstance(error, driver.MemoryError):
+        return " Another program may hold the memory: see `nvidia-smi`."
+    if _BUSY in str(error):
+        return " It is in exclusive use by another program, or prohibited to all: `nvidia-smi` shows which. Wait for it, or choose another."
+    return ""
 
 
 def uuid_of(index: int) -> str:

@@ -30,6 +30,8 @@ _L1_BYTES = {
 MEMORY_MARGIN_BYTES = 256 << 20
 MEMORY_SHARE = 0.9
 _ADDITION_PER_FMA = 0.5
+# cuda.h, CUcomputemode: no program may have a context on the device.
+_PROHIBITED = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +54,7 @@ class GpuFacts:
     l1_per_sm_bytes: int | None
     has_ecc: bool
     driver_api: int
+    is_prohibited: bool = False
 
     @property
     def is_mig(self) -> bool:
@@ -91,6 +94,7 @@ def read_facts(driver: ModuleType, index: int) -> GpuFacts:
         l1_per_sm_bytes=_L1_BYTES.get((capability[0], capability[1])),
         has_ecc=bool(device.get_attribute(attribute.ECC_ENABLED)),
         driver_api=driver.get_driver_version(),
+        is_prohibited=int(device.get_attribute(attribute.COMPUTE_MODE)) == _PROHIBITED,
     )
 
 

@@ -73,7 +73,11 @@ class State:
     compute_mode: str | None = None
     persistence: bool | None = None
     driver_version: str | None = None
-    other_processes: int | None = None
+    other_pids: tuple[int, ...] | None = None
+
+    @property
+    def other_processes(self) -> int | None:
+        return None if self.other_pids is None else len(self.other_pids)
 
 
 class Monitor:
@@ -146,14 +150,14 @@ class Monitor:
             ecc=ask(lambda n: bool(n.nvmlDeviceGetEccMode(handle)[0])),
             compute_mode=None if mode is None else COMPUTE_MODES.get(mode, f"unknown:{mode}"),
             persistence=ask(lambda n: bool(n.nvmlDeviceGetPersistenceMode(handle))),
-            driver_version=ask(lambda n: _text(n.nvmlSystemGetDriverVersion())),
-            other_processes=None if others is None else len(others),
+            driver_version=ask(lambda n: as_text(n.nvmlSystemGetDriverVersion())),
+            other_pids=None if others is None else tuple(others),
         )
 
     def close(self) -> None:
         self._ask(lambda n: n.nvmlShutdown())
 
 
-def _text(value: str | bytes) -> str:
-    """Older bindings return bytes."""
+def as_text(value: str | bytes) -> str:
+    """Of an answer of NVML; older bindings return bytes."""
     return value.decode() if isinstance(value, bytes) else value

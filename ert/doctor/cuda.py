@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from importlib import metadata
 from types import ModuleType
 
-from ert.devices.cuda_monitor import Monitor, Reading, State
+from ert.devices.cuda_monitor import Monitor, Reading, State, as_text
 from ert.doctor.fact import Fact, Status, collect
 from ert.errors import KernelError
 from ert.nvcompile import find_compiler
@@ -135,17 +135,13 @@ def _gpu_question(nvml: ModuleType, index: int) -> Callable[[], Fact]:
     def ask() -> Fact:
         try:
             handle = nvml.nvmlDeviceGetHandleByIndex(index)
-            uuid, name = (_text(get(handle)) for get in (nvml.nvmlDeviceGetUUID, nvml.nvmlDeviceGetName))
+            uuid, name = (as_text(get(handle)) for get in (nvml.nvmlDeviceGetUUID, nvml.nvmlDeviceGetName))
         except nvml.NVMLError as error:
             return Fact(f"GPU {index}", "problem", str(error), remedy="`nvidia-smi` says more; a GPU that fell off the bus needs a restart")
         monitor = Monitor(uuid.removeprefix("GPU-"), "", os.getpid())
         return gpu_fact(f"GPU {index}", name, monitor.read(), monitor.state())
 
     return ask
-
-
-def _text(value: str | bytes) -> str:
-    return value.decode() if isinstance(value, bytes) else value
 
 
 def gpu_fact(label: str, name: str, reading: Reading, state: State) -> Fact:

@@ -2,7 +2,12 @@
 #include "faults.h"
 #include "state.h"
 
-static CUresult refusal(Device *device) { return device->lost ? UNKNOWN : fault("busy", 0) ? DEVICE_UNAVAILABLE : OK; }
+static CUresult refusal(Device *device) {
+    if (device->lost) return UNKNOWN;
+    if (fault("busy", 0)) return DEVICE_UNAVAILABLE;
+    if (fault("full", 0)) return OUT_OF_MEMORY;
+    return fault("ordinal", 0) ? INVALID_DEVICE : OK;
+}
 
 static Device *visible(CUdevice index) {
     return index >= 0 && index < (int)driver().visible.size() ? driver().visible[index] : nullptr;

@@ -10,5 +10,7 @@
 //   skipped    the launch succeeds and runs nothing
 //   throttle   clocks at 60 %, and NVML says SwPowerCap
 //   busy       no context can be made: the device is in exclusive use
+//   full       no context can be made: its memory is taken
+//   ordinal    no context can be made: there is no such device
 bool fault(const char *kind, long count);
 constexpr double THROTTLED_CLOCK = 0.6;

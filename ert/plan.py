@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ert.config import SweepConfig
+from ert.config import SweepConfig, load_config
 from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
@@ -181,12 +181,18 @@ def _curve_points(device: Device, config: SweepConfig, kernels: Sequence[Kernel]
         config.curve.smallest_bytes_per_core * cores, largest_working_set(device.levels(), config), config.curve.points_per_octave
     )
     low, high = _curve_span(device.levels(), levels)
+    is_start_chosen = _is_start_chosen(config)
     for kernel in kernels:
         if kernel.name in config.curve.kernels and kernel.measures == "bandwidth":
-            for size in sizes:
-                if low <= size <= high:
-                    for parameters in combinations(kernel, config, None):
-                        yield _point(Task(kernel, kernel.precisions[0], None, size, parameters), is_curve=True)
+            for size, parameters in product(sizes, combinations(kernel, config, None)):
+                task = Task(kernel, kernel.precisions[0], None, size, parameters)
+                if low <= size <= high and (is_start_chosen or size >= device.least_bytes(task)):
+                    yield _point(task, is_curve=True)
+
+
+def _is_start_chosen(config: SweepConfig) -> bool:
+    """Whether a person chose where the curve begins: what they ask for gets its row, also where a kernel cannot be that small."""
+    return config.curve.smallest_bytes_per_core != load_config("default").curve.smallest_bytes_per_core
 
 
 def _curve_span(every: Sequence[LevelFacts], swept: Sequence[LevelFacts]) -> tuple[float, float]:

@@ -41,6 +41,7 @@ class Machine:
     limit_factor     physical limit over planted value
     faults           number of a sample (from 1) -> what it raises
     refuses          kernel name -> what preparing it raises
+    least_bytes      kernel name -> smallest working set it can have
     cap_s, capped    after so many seconds of one kernel without a pause, an operation runs at this share of its rate
     hold_at, hold    from this number of timings on, wait as long as the file ``hold`` is there: a test stops the run right here
     """
@@ -59,6 +60,7 @@ class Machine:
     name: str = "Planted"
     faults: Mapping[int, Exception] = field(default_factory=dict)
     refuses: Mapping[str, ErtError] = field(default_factory=dict)
+    least_bytes: Mapping[str, int] = field(default_factory=dict)
     cap_s: float = 1.0
     capped: Mapping[str, float] = field(default_factory=dict)
     hold_at: int = 0
@@ -134,6 +136,9 @@ class FakeDevice:
         if kernel.measures == "bandwidth" or precision in self.machine.rates:
             return None
         return f"the planted machine has no {precision} arithmetic"
+
+    def least_bytes(self, task: Task) -> int:
+        return self.machine.least_bytes.get(task.kernel.name, 0)
 
     def is_held(self) -> bool:
         hold = self.machine.hold

@@ -74,6 +74,22 @@ def test_a_working_set_smaller_than_one_trip_is_unsupported_with_the_least_that_
         lay_out(variant("read"), SMS, SMS * variant("read").tile_bytes - 1)
 
 
+@pytest.mark.parametrize("name", ["read", "copy", "triad", "mixed", "read_l2", "read_l2_shared", "chase"])
+def test_the_least_working_set_can_be_had_and_a_byte_less_cannot(name):
+    least = variant(name).least_bytes(SMS)
+    assert lay_out(variant(name), SMS, least).working_set_bytes == least
+    with pytest.raises(UnsupportedError, match=f"at least {least} bytes"):
+        lay_out(variant(name), SMS, least - 1)
+
+
+def test_every_sm_or_one_block_has_a_share_of_the_least_working_set():
+    # 4 loads of 16 bytes by each of 256 threads.
+    assert variant("read", ERT_UNROLL=4, ERT_THREADS=256).least_bytes(SMS) == SMS * 16 * 1024
+    # Here every block reads all of it.
+    assert variant("read_l2_shared", ERT_UNROLL=4, ERT_THREADS=256).least_bytes(SMS) == 16 * 1024
+    assert variant("fma").least_bytes(SMS) == 0
+
+
 def test_kernels_in_registers_fill_the_device():
     grid = lay_out(variant("fma"), SMS, None)
     assert (grid.blocks, grid.trips, grid.working_set_bytes) == (4 * SMS, 1, None)

@@ -154,6 +154,8 @@ def test_nothing_failed_and_what_is_missing_has_a_reason(full_sweep, device):
     points = full_sweep(device)["points"]
     assert {p["status"] for p in points} <= {"ok", "unsupported"}
     assert all(p["reason"] for p in points if p["status"] == "unsupported")
+    # Of the curve nothing is asked that no kernel can hold on the device.
+    assert {p["status"] for p in points if p["id"].split("/")[2] == "curve"} == {"ok"}
 
 
 @by_name
@@ -361,10 +363,10 @@ def test_another_program_on_the_device_is_a_warning(tmp_path):
     found = sweep([shared], tmp_path, *FEW)
     (warning,) = [w for w in found["warnings"] if w["code"] == "device_shared"]
     assert warning["value"] == 2
-
-
     assert "2 other processes compute on cuda:0 (4242, 4243)" in warning["message"]
     assert found["environment"]["other_processes"] == 2
+
+
 def test_little_free_memory_is_said_before_the_sweep(tmp_path):
     crowded = replace(A100_LIKE, says={**A100_LIKE.says, "mem_of_others": 79.6e9})
     found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")

@@ -149,6 +149,22 @@ def test_a_kernel_parameter_or_value_that_is_not_there_is_refused(values, said):
         make_plan(FakeDevice(), replace(DEFAULT, kernel_values=values))
 
 
+def curve_sizes_of(plan, kernel):
+    return {point.task.working_set_bytes for point in plan.points if point.is_curve and point.task.kernel.name == kernel}
+
+
+def test_the_curve_leaves_out_what_a_kernel_cannot_hold_on_the_device():
+    every = curve_sizes_of(make_plan(FakeDevice(), DEFAULT), "read")
+    held = curve_sizes_of(make_plan(FakeDevice(Machine(least_bytes={"read": 32 * KIB})), DEFAULT), "read")
+    assert min(every) == 8 * KIB
+    assert held == {size for size in every if size >= 32 * KIB}
+
+
+def test_a_curve_that_a_person_lets_begin_elsewhere_keeps_every_size_they_asked_for():
+    device = FakeDevice(Machine(least_bytes={"read": 32 * KIB}))
+    assert min(curve_sizes_of(make_plan(device, with_curve(DEFAULT, smallest_bytes_per_core=2 * KIB)), "read")) == 4 * KIB
+
+
 def test_a_curve_kernel_that_is_not_there_is_refused():
     with pytest.raises(ConfigError, match=r"\[curve\] kernels: there is no kernel 'raed'. Did you mean 'read'\?"):
         make_plan(FakeDevice(), with_curve(DEFAULT, kernels=("raed",)))
@@ -223,6 +239,9 @@ class PlannedGpu:
 
     def unsupported_reason(self, kernel, precision):
         return unmet_requirement(kernel, precision, Target("sm_90a"))
+
+    def least_bytes(self, task):
+        return 0
 
 
 @pytest.mark.parametrize("name", SHIPPED)

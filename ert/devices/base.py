@@ -150,6 +150,10 @@ class Device(Protocol):
         """None if this device can run the kernel at this precision."""
         ...
 
+    def least_bytes(self, task: Task) -> int:
+        """The smallest working set that this kernel can have here."""
+        ...
+
     def make_ready(self, tasks: Sequence[Task]) -> None:
         """Compile what the tasks need, side by side, and take the memory; a failure shows when its task is prepared."""
         ...

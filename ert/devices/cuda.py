@@ -184,6 +184,9 @@ class CudaDevice:
     def unsupported_reason(self, kernel: Kernel, precision: str) -> str | None:
         return unmet_requirement(kernel, precision, self._target)
 
+    def least_bytes(self, task: Task) -> int:
+        return self.variant(task).least_bytes(self.gpu.sms)
+
     def limit(self, ceiling: CeilingKey, clock_hz: float | None) -> Limit | NoLimit:
         return limit_of(self.gpu, ceiling, clock_hz)
 
@@ -266,11 +269,11 @@ def list_devices() -> list[Listed]:
 
 
 def _why_not(gpu: GpuFacts) -> str | None:
+    if gpu.is_prohibited:
+        return f"its compute mode is Prohibited. An administrator can allow it: nvidia-smi -i {gpu.full_uuid} -c DEFAULT"
     try:
         choose_target(gpu.capability, find_compiler())
     except KernelError as error:
-    if gpu.is_prohibited:
-        return f"its compute mode is Prohibited. An administrator can allow it: nvidia-smi -i {gpu.full_uuid} -c DEFAULT"
         return str(error)
     return None
 

@@ -62,6 +62,13 @@ class CudaVariant(KernelVariant):
     def uses_arrays(self) -> bool:
         return bool(set(self.kernel.levels) - {"shared"})
 
+    def least_bytes(self, sms: int) -> int:
+        """The smallest working set: one trip of one block on every SM; 0 for kernels that touch no array."""
+        if self.kernel.op == "chase":
+            return LINE_BYTES
+        covering = 1 if self.kernel.name == "read_l2_shared" else sms
+        return covering * self.tile_bytes * self.kernel.arrays
+
     @property
     def result_bytes_per_thread(self) -> int:
         chains, tiles = self.parameters.get("ERT_CHAINS", 0), self.parameters.get("ERT_TILES", 0)
@@ -86,10 +93,12 @@ class Grid:
 def lay_out(variant: CudaVariant, sms: int, working_set_bytes: int | None) -> Grid:
     """Blocks and trips for a working set, rounded down to whole trips of all blocks.
 
-    Small sets take fewer blocks per SM, so that every SM still has its share. Raises UnsupportedError if a set is smaller than one
-    trip of one block on every SM.
+    Small sets take fewer blocks per SM, so that every SM still has its share. Raises UnsupportedError if a set is smaller than
+    ``least_bytes``.
     """
     kernel, most = variant.kernel, sms * variant.blocks_per_sm
+    if working_set_bytes is not None and working_set_bytes < variant.least_bytes(sms):
+        raise UnsupportedError(f"{kernel.name} needs a working set of at least {variant.least_bytes(sms)} bytes here")
     if kernel.op == "chase":
         size = (working_set_bytes or 0) // LINE_BYTES * LINE_BYTES
         return Grid(1, 1, size, size)
@@ -107,8 +116,6 @@ def lay_out(variant: CudaVariant, sms: int, working_set_bytes: int | None) -> Gr
         per_sm = max(range(1, variant.blocks_per_sm + 1), key=lambda n: (share // n * n, n))
         trips = share // per_sm
         grid = Grid(sms * per_sm, trips, trips * sms * per_sm * variant.tile_bytes)
-    if not trips:
-        raise UnsupportedError(f"{kernel.name} needs a working set of at least {sms * variant.tile_bytes * kernel.arrays} bytes here")
     return replace(grid, working_set_bytes=grid.array_bytes * kernel.arrays)
 
 

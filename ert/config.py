@@ -11,8 +11,9 @@ from importlib import resources
 from pathlib import Path
 from typing import cast
 
-from ert.errors import ConfigError, ErtError
+from ert.errors import ConfigError, ErtError, UsageError
 from ert.files import read_text
+from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
@@ -81,28 +82,47 @@ class SweepConfig:
 
 
 def load_config(name: str) -> SweepConfig:
-    """A shipped sweep by name, or a TOML file. Raises ConfigError naming file, key and the nearest known one."""
+    """A shipped sweep by name, or a TOML file.
+
+    Raises ConfigError naming file, key and the nearest known one; UsageError for a name that is no sweep and no file.
+    """
+    return read_config(name)[0]
+
+
+def read_config(name: str) -> tuple[SweepConfig, tuple[Finding, ...]]:
+    """The same, with what a person should know of the file."""
     default = parse_toml(_shipped_text("default"), "configs/sweeps/default.toml")
     if name in SHIPPED:
         own = parse_toml(_shipped_text(name), f"configs/sweeps/{name}.toml")
-        return _resolve(name, f"configs/sweeps/{name}.toml", default, own)
+        return _resolve(name, f"configs/sweeps/{name}.toml", default, own), ()
     path = Path(name)
+    if name and path.is_dir():
+        raise UsageError(f"--config {shlex.quote(name)} is a folder: name a .toml file, or {', '.join(SHIPPED)}.")
     if not path.suffix:
         known = f"Shipped: {', '.join(SHIPPED)}; or name a .toml file."
-        raise ConfigError(f"--config {shlex.quote(name)}: no such sweep.{nearest(name, SHIPPED)} {known}")
+        raise UsageError(f"--config {shlex.quote(name)}: no such sweep.{nearest(name, SHIPPED)} {known}")
     try:
         text = read_text(path)
     except ErtError as error:
         raise ConfigError(f"--config {error}") from error
-    return _resolve(path.stem, name, default, parse_toml(text, name))
+    own = parse_toml(text, name)
+    return _resolve(path.stem, name, default, own), _findings(name, own)
+
+
+def _findings(name: str, own: _Table) -> tuple[Finding, ...]:
+    """A file without a key that changes the sweep is a slip: it was saved too early, or is the wrong one."""
+    if any(value != {} for key, value in own.items() if key != "summary"):
+        return ()
+    remedy = "Write the keys that shall differ from configs/sweeps/default.toml into it, or leave out --config."
+    return (Finding("empty_config", f"{name} sets nothing: this is the default sweep", remedy=remedy),)
 
 
 def restrict(config: SweepConfig, *, precisions: Sequence[str] = (), levels: Sequence[str] = ()) -> SweepConfig:
-    """The same sweep for some precisions or levels only. Raises ConfigError with the nearest name for an unknown one."""
+    """The same sweep for some precisions or levels only. Raises UsageError with the nearest name for an unknown one."""
     for option, names, known in (("--precision", precisions, PRECISIONS), ("--level", levels, LEVELS)):
         for name in names:
             if name not in known:
-                raise ConfigError(f"{option} {name}: unknown.{nearest(name, known)} Known: {', '.join(known)}.")
+                raise UsageError(f"{option} {name}: unknown.{nearest(name, known)} Known: {', '.join(known)}.")
     return replace(config, precisions=tuple(precisions) or config.precisions, levels=tuple(levels) or config.levels)
 
 
@@ -140,6 +160,8 @@ _KEYS: dict[str, dict[str, str]] = {
     "precisions": {"only": _TEXTS},
     "mixed": {"precisions": _TEXTS},
 }
+# What may stand at the top of a sweep's file.
+SECTIONS = (*_KEYS, "summary", "kernels")
 _NAMES: dict[tuple[str, str], Mapping[str, object]] = {
     ("levels", "only"): LEVELS,
     ("precisions", "only"): PRECISIONS,
@@ -167,10 +189,9 @@ def _section(where: str, table: _Table, section: str) -> dict[str, object]:
 
 
 def _check_names(where: str, own: _Table) -> None:
-    known = [*_KEYS, "summary", "kernels"]
     for section in own:
-        if section not in known:
-            raise ConfigError(f"{where}: [{section}] is unknown.{nearest(section, known)} Known: {', '.join(known)}.")
+        if section not in SECTIONS:
+            raise ConfigError(f"{where}: [{section}] is unknown.{nearest(section, SECTIONS)} Known: {', '.join(SECTIONS)}.")
     for section, keys in _KEYS.items():
         for key in _section(where, own, section):
             if key not in keys:

@@ -11,6 +11,10 @@ class ConfigError(ErtError):
     """A sweep, spec sheet or option that cannot be used."""
 
 
+class UsageError(ConfigError):
+    """A word of the command line that is wrong whatever the files and the machine hold: exit code 2."""
+
+
 class KernelError(ErtError):
     """A kernel that does not compile, does not verify, or lies about its facts."""
 

@@ -5,7 +5,7 @@ A sheet that leaves out a unit, a source or a condition is refused with file, li
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 from datetime import date
 from difflib import get_close_matches
@@ -14,7 +14,7 @@ from importlib import resources
 from pathlib import Path
 from typing import cast
 
-from ert.errors import ConfigError
+from ert.errors import ConfigError, UsageError
 from ert.files import parse_json, read_text
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
@@ -31,6 +31,7 @@ _TOP_KEYS = _TOP_REQUIRED | {"note", "announced", "mig_slices", *_SECTIONS}
 _MATCH_KEYS = {"names", "pattern", "compute_capability", "sm_count", "memory_bus_bits"}
 _NUMBER_KEYS = {"value", "source", "scope", "devices", "note", "unconfirmed"}
 _SOURCE_KEYS = {"title", "where", "date"}
+_NAMES_OF_AMOUNTS = {name.casefold() for name in (*LEVELS, *PRECISIONS)}
 
 
 @cache
@@ -51,21 +52,30 @@ def by_name(sheets: list[Sheet]) -> Mapping[str, Sheet]:
 
 
 def find_sheet(name_or_file: str) -> Sheet:
-    """The sheet of ``--spec``: a shipped name, else a file. Raises ConfigError with the nearest names if it is neither."""
+    """The sheet of ``--spec``: a shipped name, else a file. Raises UsageError with the nearest names if it is neither."""
     sheets = {name.casefold(): sheet for name, sheet in shipped_sheets().items()}
     if sheet := sheets.get(name_or_file.casefold()):
         return sheet
+    if name_or_file and Path(name_or_file).is_dir():
+        raise UsageError(f"{name_or_file} is a folder: name the file of a sheet, or a sheet. `ert specs` lists all {len(sheets)}.")
     if name_or_file and (Path(name_or_file).suffix in {".toml", ".json"} or Path(name_or_file).exists()):
         return read_sheet(name_or_file)
     wanted = name_or_file.casefold()
     near = [name for name in sheets if name.startswith(wanted)] or get_close_matches(wanted, sheets, n=3, cutoff=0.4)
     hint = f" Near: {', '.join(sheets[name].name for name in near)}." if near and wanted else ""
-    raise ConfigError(f"no spec sheet is called '{name_or_file}', and it is no file.{hint} `ert specs` lists all {len(sheets)}.")
+    raise UsageError(f"no spec sheet is called '{name_or_file}', and it is no file.{hint} `ert specs` lists all {len(sheets)}.")
 
 
 def read_sheet(path: str) -> Sheet:
     """A sheet of one's own, TOML or JSON, in the full or the short form. Raises ConfigError naming file, line and field."""
     return parse_sheet(read_text(path), path)
+
+
+def looks_like_sheet(keys: Collection[str]) -> bool:
+    """Whether a table of these keys is meant as a sheet, in the full or the short form."""
+    if {"match", "sources"} <= set(keys):
+        return True
+    return bool({"device", "name"} & set(keys)) and any(key.casefold().partition("_")[0] in _NAMES_OF_AMOUNTS for key in keys)
 
 
 def parse_sheet(text: str, file: str) -> Sheet:

@@ -55,8 +55,9 @@ def test_json_on_stdout_is_the_document_alone(files: Path) -> None:
     [
         (("base.json",), 2, "NEW"),
         (("base.json", "gone.json"), 1, "gone.json: cannot be read"),
-        (("base.json", "same.json", "--threshold", "much"), 1, "--threshold much: not a share"),
-        (("base.json", "same.json", "--threshold", "200%"), 1, "share from 0 to 1"),
+        (("base.json", "same.json", "--threshold", "much"), 2, "'--threshold': much: not a share from 0 to 1"),
+        (("base.json", "same.json", "--threshold", "200%"), 2, "share from 0 to 1"),
+        (("base.json", "same.json", "--threshold", "nan"), 2, "share from 0 to 1"),
     ],
 )
 def test_wrong_calls_say_what_is_wrong(files: Path, arguments: tuple[str, ...], code: int, words: str) -> None:

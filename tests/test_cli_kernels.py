@@ -62,7 +62,7 @@ def test_a_name_of_both_kinds_shows_both():
 
 def test_an_unknown_kernel_is_answered_with_the_nearest():
     done = ert("kernels", "raed")
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (2, "")
     assert "kernel 'raed' is unknown. Did you mean 'read'?" in done.stderr
 
 
@@ -123,7 +123,7 @@ def test_a_cuda_kernel_is_verified_for_an_architecture():
 
 def test_a_cuda_kernel_without_an_architecture_asks_for_one():
     done = ert("kernels", "mul", "--verify")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "add --arch" in done.stderr
 
 

@@ -53,10 +53,10 @@ def test_several_devices_are_one_answer_each(tmp_path: Path) -> None:
 
 def test_a_device_that_is_not_there_is_no_data_exit_1_and_the_others_are_measured(tmp_path: Path) -> None:
     store = str(tmp_path / "store")
-    done = fakes("nightly", "--device", "fake:0", "--device", "cuda:7", "--store", store, "--config", TINY, "--json", "-")
+    done = fakes("nightly", "--device", "fake:0", "--device", "GPU-beef", "--store", store, "--config", TINY, "--json", "-")
     assert done.returncode == 1
-    assert "cuda:7" in done.stderr
-    assert [(event["device"], event["kind"]) for event in json.loads(done.stdout)["events"]] == [("cuda:7", "no_data")]
+    assert "GPU-beef" in done.stderr
+    assert [(event["device"], event["kind"]) for event in json.loads(done.stdout)["events"]] == [("GPU-beef", "no_data")]
     assert len(list_files(tmp_path / "store")) == 1
 
 
@@ -167,9 +167,9 @@ def test_two_nights_of_one_device_at_once_do_not_measure_each_other(held: Held) 
 
 def test_a_read_only_store_stops_before_measuring(tmp_path: Path) -> None:
     (tmp_path / "store").write_text("a file where the folder should be")
-    done = fakes("nightly", "--device", "fake:0", "--store", str(tmp_path / "store"), "--config", TINY)
+    done = fakes("nightly", "--device", "fake:0", "--store", str(tmp_path / "store" / "under"), "--config", TINY)
     assert done.returncode == 1
-    assert f"{tmp_path}/store" in done.stderr
+    assert f"{tmp_path}/store/under" in done.stderr
     assert "cannot be written" in done.stderr
     assert "%" not in done.stderr
 
@@ -178,7 +178,9 @@ def test_a_read_only_store_stops_before_measuring(tmp_path: Path) -> None:
     ("arguments", "code", "words"),
     [
         (("nightly",), 2, "--store"),
-        (("nightly", "--store", "s", "--config", "nope"), 1, "no such sweep"),
+        (("nightly", "--store", "s", "--config", "nope"), 2, "no such sweep"),
+        (("nightly", "--store", "s", "--device", "fake:0", "--device", "fake:0"), 2, "--device fake:0 is given 2 times"),
+        (("nightly", "--store", "s", "--device", "tpu"), 2, "'--device': tpu: unknown. Known: cpu, cuda:0"),
         (("nightly", "--store", "s", "--rules", "nope.toml"), 1, "nope.toml"),
         (("nightly", "--store", "s", "--resume", "gone.points.jsonl"), 1, "gone.points.jsonl"),
     ],

@@ -62,7 +62,7 @@ def test_a_picture_that_cannot_be_written_does_not_cost_the_numbers(folder: Path
     (folder / "file").write_text("in the way")
     ceilings = "results/cpu/20261201T020000Z.json"
     sizes = ("--precision", "fp32", "--size", "4096", "--kernel", "own")
-    done = ert("vecadd", "--device", "cpu", *sizes, "--ceilings", ceilings, "--out", "file", "--json", "v.json", cwd=folder)
+    done = ert("vecadd", "--device", "cpu", *sizes, "--ceilings", ceilings, "--out", "file/under", "--json", "v.json", cwd=folder)
     assert done.returncode == 1
     assert "cannot be written: Not a directory" in done.stderr
     assert "vecadd fp32 own" in done.stdout
@@ -80,8 +80,11 @@ def test_vecadd_with_own_kernels_only_and_a_named_file(tmp_path: Path):
     ("arguments", "code", "words"),
     [
         (("gemm", "--size", "100"), 1, "--size 100"),
-        (("axpy", "--threads", "0"), 1, "--threads 0"),
-        (("axpy", "--stride", "0"), 1, "--stride"),
+        (("axpy", "--threads", "0"), 2, "'--threads': 0 is not in the range x>=1"),
+        (("axpy", "--threads", "100000"), 1, "--threads 100000"),
+        (("axpy", "--stride", "0"), 2, "'--stride': 0 is not in the range x>=1"),
+        (("axpy", "--offset", "-4"), 2, "'--offset': -4 is not in the range x>=0"),
+        (("axpy", "--device", "all"), 2, "'--device': all: unknown"),
         (("axpy", "--offset", "3"), 1, "--offset 3"),
         (("gemm", "--stride", "2"), 2, "--stride and --offset are for axpy"),
         (("fft",), 2, "'fft' is not one of"),

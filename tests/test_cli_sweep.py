@@ -96,34 +96,54 @@ def test_the_device_it_took_is_said_when_none_was_named(tiny, tmp_path):
     assert "device: fake (Planted), the first usable one; choose another with --device" in done.stderr
 
 
-def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
-    """What the program says as it refuses an order with exit code 1; nothing goes to stdout."""
-    assert ert.cli.execute(ert.cli.cli, ["sweep", *arguments]) == 1
+def refused(capsys: pytest.CaptureFixture[str], *arguments: str, code: int = 1) -> str:
+    """What the program says as it refuses an order; nothing goes to stdout."""
+    assert ert.cli.execute(ert.cli.cli, ["sweep", *arguments]) == code
     captured = capsys.readouterr()
     assert captured.out == ""
     return captured.err
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "code", "said"),
     [
-        (("--device", "cpuu"), "--device cpuu: unknown. Did you mean 'cpu'?"),
-        (("--device", "cpu:1"), "--device cpu:1: there is one CPU device, called 'cpu'."),
-        (("--precision", "fp46"), "--precision fp46: unknown. Did you mean 'fp64'?"),
-        (("--level", "dram"), "--level dram: unknown. Did you mean 'DRAM'?"),
-        (("--level", "shared"), "--level shared: this device has L1"),
-        (("--config", "quik"), "--config quik: no such sweep. Did you mean 'quick'?"),
-        (("--config", "nowhere.toml"), "--config nowhere.toml: cannot be read: No such file or directory."),
-        (("--threads", "0"), "--threads 0: this process may use 1 to "),
-        (("--threads", "-1"), "--threads -1: this process may use 1 to "),
-        (("--threads", "100000"), "--threads 100000: this process may use 1 to "),
-        (("--resume", "nowhere.points.jsonl"), "nowhere.points.jsonl: cannot be read: No such file or directory."),
+        (("--precision", "fp46"), 2, "--precision fp46: unknown. Did you mean 'fp64'?"),
+        (("--level", "dram"), 2, "--level dram: unknown. Did you mean 'DRAM'?"),
+        (("--level", "shared"), 1, "--level shared: this device has L1"),
+        (("--config", "quik"), 2, "--config quik: no such sweep. Did you mean 'quick'?"),
+        (("--config", "nowhere.toml"), 1, "--config nowhere.toml: cannot be read: No such file or directory."),
+        (("--threads", "0"), 2, "'--threads': 0 is not in the range x>=1"),
+        (("--threads", "-1"), 2, "'--threads': -1 is not in the range x>=1"),
+        (("--threads", "100000"), 1, "--threads 100000: this process may use 1 to "),
+        (("--resume", "nowhere.points.jsonl"), 1, "nowhere.points.jsonl: cannot be read: No such file or directory."),
     ],
 )
-def test_a_wrong_order_is_refused_with_the_option_and_the_nearest_name(tmp_path, monkeypatch, capsys, arguments, said):
-    monkeypatch.chdir(tmp_path)
-    assert said in refused(capsys, "--device", "cpu", *arguments)
+def test_a_wrong_order_is_refused_with_the_option_and_the_nearest_name(tmp_path, capsys, arguments, code, said):
+    assert said in refused(capsys, "--device", "cpu", "--out", str(tmp_path), *arguments, code=code)
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("device", "code", "said"),
+    [
+        ("cpuu", 2, "'--device': cpuu: unknown. Did you mean 'cpu'? Known: cpu, cuda:0 (short: 0), a GPU's UUID, all (`ert devices`)."),
+        ("cuda:x", 2, "'--device': cuda:x: unknown. Did you mean 'cuda'?"),
+        ("-1", 2, "'--device': -1: unknown."),
+        ("cpu:1", 1, "--device cpu:1: there is one CPU device, called 'cpu'."),
+    ],
+)
+def test_a_device_that_no_machine_has_is_wrong_usage_and_one_that_this_machine_lacks_an_error(capsys, device, code, said):
+    assert said in refused(capsys, "--device", device, code=code)
+
+
+@pytest.mark.parametrize("text", ["", "# nothing yet\n", "[sampling]\n", 'summary = "mine"\n'])
+def test_a_sweep_file_that_sets_nothing_says_that_it_is_the_default_sweep(tmp_path, text):
+    (tmp_path / "own.toml").write_text(text)
+    only = ("--level", "L1", "--precision", "fp64", "--no-plot", "--out", "out")
+    done = run(FAKE, "sweep", "--device", "fake", "--config", "own.toml", *only, cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.startswith("Warning: own.toml sets nothing: this is the default sweep. Write the keys")
+    assert "Warning" not in run(FAKE, "sweep", "--device", "fake", *only, cwd=tmp_path).stderr
 
 
 def test_a_slip_in_a_sweep_file_names_file_section_and_key(tmp_path, capsys):

@@ -116,7 +116,7 @@ def test_a_wrong_sheet_is_one_message_with_file_line_and_field(h200: str) -> Non
     [
         (("no-such-file.json",), 1, "no-such-file.json"),
         ((), 2, "CEILINGS"),
-        (("{h200}", "--spec", "H300"), 1, "`ert specs` lists all"),
+        (("{h200}", "--spec", "H300"), 2, "`ert specs` lists all"),
         (("{h200}", "--spec", "missing.toml"), 1, "missing.toml"),
         (("{h200}", "--sheet", "X"), 2, "--sheet"),
     ],

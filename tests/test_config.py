@@ -108,7 +108,7 @@ def test_a_sweep_of_no_samples_is_refused_at_once(tmp_path):
     [
         ("quik", "--config quik: no such sweep. Did you mean 'quick'? Shipped: quick, default, full; or name a .toml file."),
         ("/nowhere/x.toml", "--config /nowhere/x.toml: cannot be read: No such file or directory."),
-        ("/dev", "--config /dev: no such sweep."),
+        ("/dev", "--config /dev is a folder: name a .toml file"),
         ("", "--config '': no such sweep."),
     ],
 )
@@ -121,8 +121,8 @@ def test_a_sweep_that_is_not_there_names_the_option(name, said):
 def test_a_folder_and_a_binary_file_are_no_sweeps(tmp_path):
     (tmp_path / "folder.toml").mkdir()
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")
-    for name, problem in (("folder.toml", "cannot be read: Is a directory"), ("binary.toml", "not UTF-8 text at byte 0")):
-        with pytest.raises(ConfigError, match=f"--config .*{name}: {problem}"):
+    for name, problem in (("folder.toml", " is a folder: name a .toml file"), ("binary.toml", ": not UTF-8 text at byte 0")):
+        with pytest.raises(ConfigError, match=f"--config .*{name}{problem}"):
             load_config(str(tmp_path / name))
 
 

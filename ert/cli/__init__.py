@@ -15,7 +15,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ert import __version__
-from ert.errors import ErtError
+from ert.errors import ErtError, SchemaError, UsageError
 
 # name -> (module:function, the line shown in `ert --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -40,7 +40,33 @@ COMMANDS: dict[str, tuple[str, str]] = {
 }
 
 
-class LazyGroup(click.Group):
+class CheckedGroup(click.Group):
+    """A group that looks at the words of a command before it runs, and at the files it was given when it fails."""
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        name, command, words = super().resolve_command(ctx, args)
+        if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
+            from ert.cli.words import check_words, read_words  # noqa: PLC0415  (`ert --help` needs neither)
+
+            given = read_words(command, name, words, ctx)
+            if not set(words) & set(ctx.help_option_names):
+                check_words(given)
+            ctx.meta[__name__] = given
+        return name, command, words
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except UsageError:
+            raise
+        except ErtError as error:
+            from ert.cli.inputs import other_kind  # noqa: PLC0415  (only when something went wrong)
+
+            wrong = other_kind(ctx.meta.get(__name__), str(error))
+            raise error if wrong is None else SchemaError(wrong) from error
+
+
+class LazyGroup(CheckedGroup):
     """A group that knows its commands' names and help, and imports one only when it runs."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -82,6 +108,11 @@ def cli() -> None:
     """
 
 
+def exit_code(error: ErtError) -> int:
+    """2 for what is wrong in the command line whatever the files and the machine hold, 1 for what they hold."""
+    return 2 if isinstance(error, UsageError) else 1
+
+
 def execute(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)
     """Run a click command; every outcome becomes an exit code and at most one message on stderr."""
     try:
@@ -93,7 +124,7 @@ def execute(command: Callable[..., Any], arguments: list[str] | None = None) -> 
         return error.exit_code
     except ErtError as error:
         click.echo(f"Error: {error}", err=True)
-        return 1
+        return exit_code(error)
     except (KeyboardInterrupt, click.Abort):
         click.echo("Interrupted.", err=True)
         return 130

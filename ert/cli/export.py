@@ -7,14 +7,15 @@ from textwrap import fill
 import click
 
 from ert.ceilings import Ceilings
-from ert.cli.output import write_text
+from ert.cli.output import say_warnings, write_text
 from ert.cli.points import device_option, precision_option
+from ert.errors import UsageError
 from ert.exporters import EXPORTERS, Export
-from ert.judge_table import finding_line
 from ert.points.ceilings import load_ceilings
 from ert.points.formats import FORMATS
 from ert.points.model import ReadOptions
 from ert.schema import schema_names, schema_text
+from ert.suggest import nearest
 
 JSON_SCHEMA = "json-schema"
 _FORMATS = "".join(f"\n  {name:12} {e.summary}" for name, e in EXPORTERS.items())
@@ -54,15 +55,23 @@ def export(ceilings: str | None, format_name: str, output: str, precision: str |
 
 def _made(ceilings: str | None, format_name: str, options: ReadOptions) -> Export:
     if format_name == JSON_SCHEMA:
-        return Export(schema_text(ceilings or "ceilings"))
+        if options != ReadOptions():
+            raise click.UsageError(f"--precision and --device are for a CEILINGS of another tool: leave them out with --to {JSON_SCHEMA}.")
+        return Export(schema_text(_schema_name(ceilings or "ceilings")))
     if ceilings is None:
         raise click.UsageError("Missing argument 'CEILINGS': the file to export.")
     return EXPORTERS[format_name].write(_loaded(ceilings, options))
 
 
+def _schema_name(name: str) -> str:
+    known = schema_names()
+    if name not in known:
+        raise UsageError(f"CEILINGS {name}: with --to {JSON_SCHEMA} a kind of file.{nearest(name, known)} There are: {', '.join(known)}.")
+    return name
+
+
 def _loaded(path: str, options: ReadOptions) -> Ceilings:
     """What a reader of another tool's file has to say is said here: no export has a place for it."""
     found = load_ceilings(path, options)
-    for finding in found.warnings if found.tool.name in FORMATS else ():
-        click.echo(finding_line(finding), err=True)
+    say_warnings(found.warnings if found.tool.name in FORMATS else ())
     return found

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from ert.cli.output import json_option, stdout_console, write_json
+from ert.errors import ConfigError
 from ert.files import dump_json
 from ert.fit.read import read_curves, read_facts
 from ert.fit.report import fit_file, report_tables, report_to_dict, warning_lines
@@ -21,7 +22,10 @@ def fit(file: str, device_facts: str | None, clocks: str | None, json_path: str 
     A CSV has the columns working_set_bytes, and bandwidth_bytes_per_s or bytes_moved with time_s, time_us or time_ms;
     op, order and clock_hz are used where they are there. Rows of one size are samples of it.
     """
-    report = fit_file(file, read_curves(file, clocks), read_facts(device_facts) if device_facts else ())
+    read = read_curves(file, clocks)
+    if clocks and read.points:
+        raise ConfigError(f"--clocks {clocks}: for a CSV; {file} has the clock of every sample itself. Leave --clocks out.")
+    report = fit_file(file, read, read_facts(device_facts) if device_facts else ())
     for line in warning_lines(report):
         click.echo(line, err=True)
     if json_path:

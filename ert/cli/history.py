@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from datetime import date
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from ert.cli import CheckedGroup
 from ert.cli.output import json_option, stdout_console, write_json
 from ert.cli.store_options import (
     EXIT_ALARM,
@@ -14,13 +16,14 @@ from ert.cli.store_options import (
     deliver,
     night_option,
     output_options,
-    parse_night,
     rules_option,
     say_findings,
     store_option,
 )
+from ert.cli.types import Day
 from ert.errors import ConfigError
 from ert.files import dump_json
+from ert.suggest import nearest
 from ert.timestamps import utc_now
 
 if TYPE_CHECKING:
@@ -31,11 +34,12 @@ host_option = click.option("--host", metavar="NAME", help="Only this host.")
 
 
 @click.group(
+    cls=CheckedGroup,
     epilog="""\b
 Examples:
   ert history list --store /var/lib/ert
   ert history check --store /var/lib/ert --since 2026-11-01
-  ert history fleet --store /var/lib/ert"""
+  ert history fleet --store /var/lib/ert""",
 )
 def history() -> None:
     """The store that `ert nightly` fills: what is in it, and what it says about every device."""
@@ -85,6 +89,7 @@ def show(*, store: Path, device: str | None, host: str | None, ceiling: str | No
     chosen = _devices(opened, device, host)
     if len(chosen) != 1:
         raise ConfigError(f"--device: {len(chosen)} devices match. Name one of: {', '.join(uuid for _, uuid in opened.devices[:20])}.")
+    _check_ceiling(opened, chosen[0], ceiling)
     stdout_console().print(show_report(opened, chosen[0], last, ceiling))
 
 
@@ -94,18 +99,28 @@ def show(*, store: Path, device: str | None, host: str | None, ceiling: str | No
 )
 @store_option
 @night_option
-@click.option("--since", metavar="DATE", help="Events of all nights from here on; the answers are those of the last.")
+@click.option("--since", type=Day(), metavar="DATE", help="Events of all nights from here on; the answers are those of the last.")
 @rules_option
 @output_options
 @click.pass_context
-def check(ctx: click.Context, /, *, store: Path, night: str | None, since: str | None, rules: Path | None, **paths: str | None) -> None:
+def check(
+    ctx: click.Context,
+    /,
+    *,
+    store: Path,
+    night: date | None,
+    since: date | None,
+    rules: Path | None,
+    **paths: str | None,
+) -> None:
     """Judge every device of the store: fine, look here, or not comparable; the exit code is 3 if one needs a look.
 
     A loss is raised in its third night and stays raised while it lasts; a slow one when it is 2 % below the reference.
     """
     from ert.history import check as check_night  # noqa: PLC0415
 
-    found = check_night(_open(store, rules), parse_night(night, "--night"), parse_night(since, "--since"))
+    _refuse_backwards("--since", since, "--night", night)
+    found = check_night(_open(store, rules), night, since)
     deliver(found, Outputs(**{name.removesuffix("_path"): path for name, path in paths.items()}))
     if found.is_alarming:
         ctx.exit(EXIT_ALARM)
@@ -120,8 +135,8 @@ def check(ctx: click.Context, /, *, store: Path, night: str | None, since: str |
 @device_option
 @host_option
 @click.option("--set", "is_set", is_flag=True, help="Make nights the reference from their last one on.")
-@click.option("--since", metavar="DATE", help="First of them.  [default: as many as a reference takes, up to --until]")
-@click.option("--until", metavar="DATE", help="Last of them.  [default: the last night]")
+@click.option("--since", type=Day(), metavar="DATE", help="First of them.  [default: as many as a reference takes, up to --until]")
+@click.option("--until", type=Day(), metavar="DATE", help="Last of them.  [default: the last night]")
 @click.option("--note", default="", metavar="TEXT", help="Why; it stands with the baseline.")
 @rules_option
 def baseline(
@@ -130,8 +145,8 @@ def baseline(
     device: str | None,
     host: str | None,
     is_set: bool,
-    since: str | None,
-    until: str | None,
+    since: date | None,
+    until: date | None,
     note: str,
     rules: Path | None,
 ) -> None:
@@ -142,14 +157,17 @@ def baseline(
     from ert.history_baseline import Baseline, choose_nights, set_baseline  # noqa: PLC0415
     from ert.history_table import baseline_report  # noqa: PLC0415
 
+    _refuse_backwards("--since", since, "--until", until)
+    if (since or until or note) and not is_set:
+        raise click.UsageError("--since, --until and --note say what --set makes the reference: add --set, or leave them out.")
     opened = _open(store, rules)
     chosen = _devices(opened, device, host)
-    between = parse_night(since, "--since"), parse_night(until, "--until")
     if is_set and len(chosen) > 1 and device is None and host is None:
         raise ConfigError(f"--set: would accept the present state of {len(chosen)} devices. Name a --device or a --host.")
     if is_set:
         made = [
-            Baseline(utc_now(), *each, choose_nights(opened.grid, each, between, opened.judged.rules.baseline), note) for each in chosen
+            Baseline(utc_now(), *each, choose_nights(opened.grid, each, (since, until), opened.judged.rules.baseline), note)
+            for each in chosen
         ]
         for each in made:
             click.echo(f"wrote {set_baseline(store, each)}", err=True)
@@ -165,7 +183,7 @@ def baseline(
 @night_option
 @json_option
 @click.pass_context
-def fleet(ctx: click.Context, store: Path, night: str | None, json_path: str | None) -> None:
+def fleet(ctx: click.Context, store: Path, night: date | None, json_path: str | None) -> None:
     """Find devices that stand out among all of their kind in one night; the exit code is 3 if one is below the others.
 
     Median and MAD of the fleet: a device counts as an outlier beyond 3.9 robust standard deviations and 3 %.
@@ -174,7 +192,7 @@ def fleet(ctx: click.Context, store: Path, night: str | None, json_path: str | N
     from ert.history_index import open_index  # noqa: PLC0415
     from ert.history_table import fleet_report  # noqa: PLC0415
 
-    found = compare_fleet(open_index(store), parse_night(night, "--night"))
+    found = compare_fleet(open_index(store), night)
     say_findings(found.findings)
     if json_path:
         write_json(dump_json(found.to_dict()), json_path)
@@ -182,6 +200,11 @@ def fleet(ctx: click.Context, store: Path, night: str | None, json_path: str | N
         stdout_console().print(fleet_report(found))
     if found.is_alarming:
         ctx.exit(EXIT_ALARM)
+
+
+def _refuse_backwards(first: str, start: date | None, last: str, end: date | None) -> None:
+    if start and end and start > end:
+        raise click.UsageError(f"{first} {start} is after {last} {end}: no night lies between. Exchange them.")
 
 
 def _open(store: Path, rules: Path | None) -> History:
@@ -200,6 +223,13 @@ def _devices(opened: History, device: str | None, host: str | None) -> list[tupl
         known = ", ".join(f"{uuid} on {name}" for name, uuid in opened.devices[:20])
         raise ConfigError(f"no device matches --device {device or 'any'} --host {host or 'any'}. The store has: {known}.")
     return found
+
+
+def _check_ceiling(opened: History, device: tuple[str, str], name: str | None) -> None:
+    """Raises ConfigError with the nearest name for a ceiling that no night of the device has."""
+    known = dict.fromkeys(s.ceiling for s in opened.grid.series if (s.track.host, s.track.device) == device)
+    if name is not None and name not in known:
+        raise ConfigError(f"--ceiling {name}: {device[1]} has none of that name.{nearest(name, known)} It has: {', '.join(known)}.")
 
 
 def _plain(cell: object) -> object:

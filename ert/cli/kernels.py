@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Sequence
 
 import click
 
 from ert.cli.output import json_option, stdout_console, write_json
-from ert.errors import ConfigError, KernelError
+from ert.errors import KernelError, UsageError
 from ert.files import dump_json
 from ert.hostcc import find_compiler
 from ert.kernels import DeviceKind, Kernel, load_kernels
@@ -18,6 +19,7 @@ from ert.verify import Progress, Verification, verify_cpu
 from ert.verify_cuda import verify_cuda
 from ert.verify_table import verification_document, verification_report
 
+_ARCHITECTURE = re.compile("sm_[0-9]+[a-z]?")
 _KINDS: tuple[DeviceKind, ...] = ("cpu", "cuda")
 
 
@@ -43,6 +45,8 @@ def kernels(name: str | None, kind: DeviceKind | None, verify: bool, arch: str |
     """
     if arch and kind == "cpu":
         raise click.UsageError("--arch is for CUDA kernels; leave out --kind cpu.")
+    if arch and not _ARCHITECTURE.fullmatch(arch):
+        raise click.UsageError(f"--arch {arch}: not an architecture. Write it as sm_90 or sm_90a.")
     found = _select(name, "cuda" if arch else kind)
     done = _verify(found, name, arch) if verify or arch else None
     if json_path:
@@ -65,12 +69,13 @@ def _print(found: Sequence[Kernel], name: str | None, done: Verification | None)
 
 
 def _select(name: str | None, kind: DeviceKind | None) -> list[Kernel]:
-    """The kernels of this name (a CPU and a CUDA kernel may share one) and kind. Raises ConfigError naming the nearest."""
+    """The kernels of this name (a CPU and a CUDA kernel may share one) and kind. Raises UsageError naming the nearest."""
     every = [kernel for k in _KINDS if kind in (None, k) for kernel in load_kernels(k).values()]
     found = [kernel for kernel in every if name in (None, kernel.name)]
     if not found:
         names = list(dict.fromkeys(kernel.name for kernel in every))
-        raise ConfigError(f"kernel '{name}' is unknown.{nearest(name or '', names)} Known: {', '.join(names)}.")
+        where = f" for --kind {kind}" if kind else ""
+        raise UsageError(f"kernel '{name}' is unknown{where}.{nearest(name or '', names)} Known: {', '.join(names)}.")
     return found
 
 
@@ -79,7 +84,7 @@ def _verify(found: Sequence[Kernel], name: str | None, arch: str | None) -> Veri
         return _with_progress(lambda progress: verify_cuda(found, arch, progress))
     on_cpu = [kernel for kernel in found if kernel.device_kind == "cpu"]
     if not on_cpu:
-        raise ConfigError(f"{name or 'these'}: CUDA kernels are verified for one architecture: add --arch, such as --arch sm_90a.")
+        raise UsageError(f"{name or '--kind cuda'}: CUDA kernels are verified for one architecture: add --arch, such as --arch sm_90a.")
     if len(on_cpu) < len(found):
         click.echo("CPU kernels only; --arch sm_90a verifies the CUDA kernels, without a GPU.", err=True)
     return _with_progress(lambda progress: verify_cpu(on_cpu, find_compiler(), progress))

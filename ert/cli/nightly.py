@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from ert.cli.output import say_warnings
 from ert.cli.store_options import EXIT_ALARM, Outputs, deliver, output_options, rules_option, say_findings, store_option
+from ert.cli.types import DeviceId
 
 if TYPE_CHECKING:
     from ert.history_rules import Rules
@@ -24,10 +26,17 @@ Examples:
   ert nightly --device cuda:0 --device cuda:1 --store /var/lib/ert --prometheus /var/lib/node_exporter/ert.prom
   srun --ntasks-per-node=8 ert nightly --store /shared/ert --junit 'ert-{host}-{rank}.xml'"""
 )
-@click.option("--device", "devices", multiple=True, metavar="D", help="May be given several times.  [default: this rank's, else the first]")
+@click.option(
+    "--device",
+    "devices",
+    type=DeviceId(),
+    multiple=True,
+    metavar="D",
+    help="May be given several times.  [default: this rank's, else the first]",
+)
 @store_option
 @click.option("--config", default="default", show_default=True, metavar="NAME|FILE", help="quick, default, full, or a TOML file.")
-@click.option("--threads", type=int, metavar="N", help="CPU threads.  [default: all usable cores]")
+@click.option("--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads.  [default: all usable cores]")
 @click.option("--resume", type=click.Path(path_type=Path), metavar="FILE", help="Go on with a night that was interrupted.")
 @rules_option
 @output_options
@@ -50,14 +59,15 @@ def nightly(
     1: a device that could not be measured (no_data). Under srun or mpirun each process takes a device of its own.
     """
     from ert.cli.device_option import device_id_of  # noqa: PLC0415
-    from ert.config import load_config  # noqa: PLC0415
+    from ert.config import read_config  # noqa: PLC0415
     from ert.devices import Options  # noqa: PLC0415
     from ert.history_rules import load_rules  # noqa: PLC0415
     from ert.nightly import merge  # noqa: PLC0415
     from ert.runner import Request  # noqa: PLC0415
 
     chosen = [device_id_of(each) for each in devices or (None,)]
-    sweep, limits, options = load_config(config), load_rules(rules), Options(threads=threads)
+    (sweep, findings), limits, options = read_config(config), load_rules(rules), Options(threads=threads)
+    say_warnings(findings)
     nights = [_night(store, Request(each, sweep, options, ("ert", *sys.argv[1:])), limits, resume) for each in chosen]
     found = merge(nights)
     say_findings(found.findings)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import io
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import click
 from rich.console import Console
 
 from ert.files import write_text_atomic
+from ert.findings import Finding
 
 # A pipe has no width; this one folds no table, and a table takes no more than it needs.
 PIPE_WIDTH = 200
@@ -33,6 +34,15 @@ def write_text(text: str, path: str) -> None:
         click.echo(text, nl=False)
     else:
         write_text_atomic(path, text)
+
+
+def say_warnings(findings: Sequence[Finding]) -> None:
+    """What a person should know, on stderr."""
+    if findings:
+        from ert.judge_table import finding_line  # noqa: PLC0415  (only when there is something to say)
+
+        for finding in findings:
+            click.echo(finding_line(finding), err=True)
 
 
 class _DataConsole(Console):

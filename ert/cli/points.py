@@ -32,6 +32,9 @@ def points_options(command: Callable[..., Any]) -> Callable[..., Any]:
     @click.option("--per-launch", is_flag=True, help="Judge every launch by itself instead of all launches of one name together.")
     @wraps(command)
     def with_options(*arguments: Any, decimal: Any, precision: Any, device: Any, per_launch: Any, **others: Any) -> Any:
+        given = {"--format": others["format_name"] != AUTO, "--decimal": decimal is not None, "--per-launch": per_launch}
+        if not others["points"] and any(given.values()):
+            raise click.UsageError(f"{' and '.join(name for name in given if given[name])}: for POINTS, and none is given.")
         return command(*arguments, options=ReadOptions(decimal, per_launch, precision, device), **others)
 
     return with_options

@@ -11,6 +11,7 @@ import click
 from ert.cli.compare import INCOMPLETE
 from ert.cli.device_option import device_id_of
 from ert.cli.output import json_option, stdout_console, write_json
+from ert.cli.types import DeviceId
 from ert.compare import to_dict
 from ert.devices import folder_of
 from ert.errors import ConfigError
@@ -33,7 +34,9 @@ Examples:
 
 @click.command("run", epilog=_EXAMPLE)
 @click.argument("workload", type=click.Choice(WORKLOADS))
-@click.option("--device", metavar="D", help="cpu, cuda:0 (0 is short for it) or a GPU's UUID.  [default: the first usable one]")
+@click.option(
+    "--device", type=DeviceId(), metavar="D", help="cpu, cuda:0 (0 is short for it) or a GPU's UUID.  [default: the first usable one]"
+)
 @click.option("--ceilings", type=click.Path(), metavar="FILE", help="The roof to place it on.  [default: the newest in DIR/<device>]")
 @click.option(
     "--precision", "precisions", multiple=True, type=click.Choice(list(PRECISIONS)), help="Only this precision; may be given several times."
@@ -46,14 +49,28 @@ Examples:
     metavar="N",
     help="Elements of an array, or N of GEMM; may be given several times.",
 )
-@click.option("--stride", "strides", multiple=True, type=int, metavar="N", help="AXPY: every Nth element.  [default: 32, 16, 8, 4, 2, 1]")
 @click.option(
-    "--offset", "offsets", multiple=True, type=int, metavar="BYTES", help="AXPY: arrays begin so far off a line.  [default: one element]"
+    "--stride",
+    "strides",
+    multiple=True,
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="AXPY: every Nth element.  [default: 32, 16, 8, 4, 2, 1]",
+)
+@click.option(
+    "--offset",
+    "offsets",
+    multiple=True,
+    type=click.IntRange(min=0),
+    metavar="BYTES",
+    help="AXPY: arrays begin so far off a line.  [default: one element]",
 )
 @click.option(
     "--kernel", "by", type=click.Choice(list(_BY)), default="both", show_default=True, help="Own kernels, the BLAS beside them, or both."
 )
-@click.option("--threads", type=int, metavar="N", help="CPU threads, one pinned to each core.  [default: all usable cores]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads, one pinned to each core.  [default: all usable cores]"
+)
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("results"), show_default=True, metavar="DIR", help="Folder of the picture."
 )

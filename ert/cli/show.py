@@ -25,6 +25,8 @@ def show(ceilings: str, with_plot: bool, json_path: str | None) -> None:
 
     A file of an older schema version is brought up to date first, also for --json.
     """
+    if with_plot and json_path == "-":
+        raise click.UsageError("--plot draws on stdout, which --json - has for itself: leave one out, or write the JSON to a file.")
     found = load(ceilings)
     if json_path:
         write_json(ceilings_to_json(found), json_path)

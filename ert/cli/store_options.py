@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 import os
 import socket
 from collections.abc import Callable, Sequence
@@ -13,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from ert.cli.output import stdout_console, write_json
-from ert.errors import ConfigError
+from ert.cli.types import Day
 from ert.files import dump_json, write_text_atomic
 from ert.findings import Finding
 
@@ -25,7 +24,7 @@ _Path = click.Path(path_type=Path)
 
 store_option = click.option("--store", type=_Path, required=True, envvar="ERT_STORE", metavar="DIR", help="The store; or set ERT_STORE.")
 rules_option = click.option("--rules", type=_Path, metavar="FILE", help="When to speak up, a TOML file like configs/nightly.toml.")
-night_option = click.option("--night", metavar="DATE", help="A night of the store (UTC).  [default: the last one]")
+night_option = click.option("--night", type=Day(), metavar="DATE", help="A night of the store (UTC).  [default: the last one]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,14 +49,6 @@ def output_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
-def parse_night(text: str | None, option: str) -> datetime.date | None:
-    """A date such as 2025-01-31. Raises ConfigError naming the option."""
-    try:
-        return datetime.date.fromisoformat(text) if text is not None else None
-    except ValueError as error:
-        raise ConfigError(f"{option} {text}: not a date. Write it as 2025-01-31 (UTC).") from error
-
-
 def deliver(check: Check, outputs: Outputs, device: str = "all") -> None:
     """Everywhere a check was asked for; as a table on stdout unless something else has it."""
     from ert.history_table import check_report  # noqa: PLC0415
@@ -65,7 +56,6 @@ def deliver(check: Check, outputs: Outputs, device: str = "all") -> None:
     from ert.outputs.junit import junit_xml  # noqa: PLC0415
     from ert.outputs.prometheus import prometheus_text  # noqa: PLC0415
 
-    _refuse_two_on_stdout(outputs)
     if outputs.junit:
         write_text_atomic(_filled_in(outputs.junit, device), junit_xml(check))
     if outputs.prometheus:
@@ -86,11 +76,6 @@ def say_findings(findings: Sequence[Finding]) -> None:
 
     for line in finding_lines(findings):
         click.echo(line, err=True)
-
-
-def _refuse_two_on_stdout(outputs: Outputs) -> None:
-    if outputs.json == outputs.events == "-":
-        raise ConfigError("--json - and --events - cannot both have stdout. Write one of them to a file.")
 
 
 def _filled_in(path: str, device: str) -> str:

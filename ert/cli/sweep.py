@@ -12,8 +12,9 @@ import click
 
 from ert.ceilings.file import ceilings_to_json, to_dict
 from ert.cli.device_option import device_id_of
-from ert.cli.output import json_option, stdout_console, write_json
-from ert.config import SweepConfig, load_config, restrict
+from ert.cli.output import json_option, say_warnings, stdout_console, write_json
+from ert.cli.types import DeviceId
+from ert.config import SweepConfig, read_config, restrict
 from ert.devices import Options, every_device
 from ert.errors import ErtError
 from ert.files import dump_json
@@ -37,11 +38,19 @@ Examples:
   ert sweep --resume results/cpu/20261201T020000Z.points.jsonl
 """
 )
-@click.option("--device", "device", metavar="D", help="cpu, cuda:0 (short: 0), a GPU's UUID, or all.  [default: the first usable one]")
+@click.option(
+    "--device",
+    "device",
+    type=DeviceId(ALL),
+    metavar="D",
+    help="cpu, cuda:0 (short: 0), a GPU's UUID, or all.  [default: the first usable one]",
+)
 @click.option("--config", "config", default="default", show_default=True, metavar="NAME|FILE", help="quick, default, full, or a TOML file.")
 @click.option("--precision", "precisions", multiple=True, metavar="P", help="Only this precision; may be given several times.")
 @click.option("--level", "levels", multiple=True, metavar="L", help="Only this memory level; may be given several times.")
-@click.option("--threads", type=int, metavar="N", help="CPU threads, one pinned to each core.  [default: all usable cores]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), metavar="N", help="CPU threads, one pinned to each core.  [default: all usable cores]"
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path),
@@ -76,7 +85,9 @@ def sweep(
     """
     if device == ALL:
         _refuse_with_all(resume)
-    resolved = restrict(load_config(config), precisions=precisions, levels=levels)
+    whole, findings = read_config(config)
+    resolved = restrict(whole, precisions=precisions, levels=levels)
+    say_warnings(findings)
     outputs = _Outputs(out, resume, json_path, no_plot=no_plot)
     if device == ALL:
         _sweep_all([_request(each.id, resolved, threads) for each in every_device()], outputs)

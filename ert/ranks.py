@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from ert.devices import Listed, choose_device, list_devices
+from ert.devices import Listed, choose_device, list_devices, usable_of
 from ert.errors import DeviceError
 
 # The number of this process on its host. mpirun inside an sbatch script also inherits SLURM_LOCALID=0 of that script, so Slurm's
@@ -48,13 +48,11 @@ def device_for_rank(rank: Rank, listed: Sequence[Listed], environment: Mapping[s
     """The device of a rank: its own GPU where there are GPUs, else the host's CPU for the first rank.
 
     A launcher that gives every rank one GPU of its own shows each of them that one alone, as number 0.
-    Raises DeviceError if there are more ranks than devices.
+    Raises DeviceError if there are more ranks than devices, or no device.
     """
-    usable = [device for device in listed if device.reason is None]
+    usable = usable_of(listed)
     gpus = [device for device in usable if device.id != "cpu"]
     choices = gpus or usable
-    if not choices:
-        raise DeviceError(f"No device can be swept. {' '.join(f'{device.id}: {device.reason}' for device in listed)}")
     if len(gpus) == 1 and rank.local > 0 and _VISIBLE in environment:
         return gpus[0]
     if rank.local < len(choices):

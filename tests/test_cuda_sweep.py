@@ -8,9 +8,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from example_gpu import EXAMPLE_GPU
 from softcuda.devices import A100_LIKE, H200_LIKE, RTX4090_LIKE, environment
 
-from ert.ceilings import load
+from ert.ceilings import load, save
 
 ERT = Path(sys.executable).with_name("ert")
 CONFIGS = Path(__file__).parent / "data" / "cuda"
@@ -224,6 +225,15 @@ def test_a_gpu_that_is_not_there_is_refused_in_words(tmp_path, device, words):
     done = ert([A100_LIKE, SECOND], "sweep", "--device", device, "--out", str(tmp_path))
     assert done.returncode == 1
     assert words in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("command", [("sweep",), ("run", "axpy", "--ceilings", "roof.json")])
+def test_threads_are_refused_for_a_gpu(tmp_path, monkeypatch, command):
+    save(EXAMPLE_GPU, tmp_path / "roof.json")
+    monkeypatch.chdir(tmp_path)
+    done = ert([A100_LIKE], *command, "--device", "0", "--threads", "2")
+    assert (done.returncode, done.stdout) == (1, "")
+    assert "--threads is for the CPU; a GPU is always measured with all its SMs (cuda:0)." in done.stderr
 
 
 @pytest.mark.parametrize("visible", ["", "-1"])

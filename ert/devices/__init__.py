@@ -75,7 +75,7 @@ def folder_of(device_id: str) -> str:
 
 def choose_device() -> Listed:
     """The first usable device, in the order of BACKENDS. Raises DeviceError listing why none is."""
-    return _usable(list_devices())[0]
+    return usable_of(list_devices())[0]
 
 
 def every_device() -> list[Listed]:
@@ -86,10 +86,11 @@ def every_device() -> list[Listed]:
     listed = list_devices()
     # A kind that has no device here is listed by its own name, without a number.
     gpus = [device for device in listed if ":" in device.id]
-    return gpus or _usable(listed)
+    return gpus or usable_of(listed)
 
 
-def _usable(listed: Sequence[Listed]) -> list[Listed]:
+def usable_of(listed: Sequence[Listed]) -> list[Listed]:
+    """The devices that can be swept. Raises DeviceError listing why none can."""
     usable = [device for device in listed if device.reason is None]
     if not usable:
         reasons = " ".join(f"{device.id}: {device.reason}" for device in listed)

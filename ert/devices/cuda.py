@@ -44,7 +44,7 @@ class CudaDevice:
         self.id = f"cuda:{index}"
         self._driver = load_driver()
         if not 0 <= index < self._driver.Device.count():
-            raise DeviceError(f"--device {self.id}: there is no such device; {self._driver.Device.count()} can be seen (`ert devices`).")
+            raise _absent(self.id, self._driver.Device.count())
         self._seed = seed
         self._compiler = find_compiler()
         with in_words(self._driver, self.id):
@@ -298,10 +298,14 @@ def _find(device_id: str) -> GpuFacts:
     kind, _, rest = device_id.partition(":")
     if kind == "cuda" and rest.isdigit():
         if int(rest) >= len(gpus):
-            raise DeviceError(f"--device {device_id}: there is no such device; {len(gpus)} can be seen (`ert devices`).")
+            raise _absent(device_id, len(gpus))
         return gpus[int(rest)]
     wanted = device_id.removeprefix("GPU-").removeprefix("MIG-")
     found = [gpu for gpu in gpus if wanted and gpu.uuid.startswith(wanted)]
     if len(found) != 1:
         raise DeviceError(f"--device {device_id}: {len(found)} devices match. Here are: {', '.join(gpu.full_uuid for gpu in gpus)}.")
     return found[0]
+
+
+def _absent(device_id: str, visible: int) -> DeviceError:
+    return DeviceError(f"--device {device_id}: there is no such device; {visible} can be seen (`ert devices`).")

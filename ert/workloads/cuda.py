@@ -10,7 +10,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.devices import open_device
+from ert.devices import Options, open_device
 from ert.devices.base import LevelFacts
 from ert.devices.cuda import CudaDevice
 from ert.devices.cuda_driver import in_words
@@ -37,16 +37,15 @@ Launch = Callable[[], object]
 
 
 class CudaBench:
-    """One GPU. Raises DeviceError if it cannot be had, KernelError without a compiler for it."""
+    """One GPU. Raises DeviceError if it cannot be had or for a number of threads, KernelError without a compiler for it."""
 
     line_bytes = LINE_BYTES
     gemm_multiple = GEMM_MULTIPLE
     launches_each = True
     share_elements = _BLOCK
 
-    def __init__(self, device_id: str, min_time_s: float = MIN_TIME_S) -> None:
-        self._device = cast(CudaDevice, open_device(device_id))
-        self._min_time_s = min_time_s
+    def __init__(self, device_id: str, threads: int | None = None) -> None:
+        self._device = cast(CudaDevice, open_device(device_id, Options(threads=threads)))
         self._driver = self._device.driver
         self._compiler = find_compiler()
         self._target = choose_target(self._device.gpu.capability, self._compiler)
@@ -86,8 +85,8 @@ class CudaBench:
     def _timed(self, case: Case) -> Timed:
         launch = self._own(case) if case.by == OWN else self._library(case)
         repeats = 1
-        while (time_s := self._elapsed(launch, repeats)) < self._min_time_s:
-            repeats = max(2 * repeats, int(1.2 * repeats * self._min_time_s / max(time_s, 1e-6)))
+        while (time_s := self._elapsed(launch, repeats)) < MIN_TIME_S:
+            repeats = max(2 * repeats, int(1.2 * repeats * MIN_TIME_S / max(time_s, 1e-6)))
         times = tuple(self._elapsed(launch, repeats) / repeats for _ in range(SAMPLES))
         name = "own kernel" if self._cublas is None or case.by == OWN else self._cublas.name
         return Timed(case, median(times), times, name, self._device.threads)
@@ -178,7 +177,5 @@ def _expected(case: Case, inputs: Sequence[NDArray[np.floating]]) -> NDArray[np.
 
 
 def open_bench(device_id: str, threads: int | None) -> CudaBench:
-    """Raises DeviceError for --threads, which a GPU has none of."""
-    if threads is not None:
-        raise DeviceError(f"--threads is for the CPU; a GPU is always measured with all its SMs ({device_id}).")
-    return CudaBench(device_id)
+    """The GPU of this id."""
+    return CudaBench(device_id, threads)

@@ -147,6 +147,10 @@ def test_prometheus_is_read_by_its_own_parser():
     assert samples["L1", "triad"].value == 1442e9
     assert samples["L1", "triad"].labels["roof"] == "true"
     assert samples["L1", "triad"].labels["name"] == HOSTILE.device["name"]
+    rates = {(s.labels["precision"], s.labels["op"]): s.value for s in families["ert_rate_flops_per_second"].samples}
+    assert rates["fp64", "fma"] == 267.1e9
+    integers = {s.labels["precision"]: s.value for s in families["ert_rate_operations_per_second"].samples}
+    assert integers == {"int16": 1068.9e9, "int8": 2136.5e9}
     low = {(s.labels["level"], s.labels["op"]): s.value for s in families["ert_bandwidth_bytes_per_second_ci95_low"].samples}
     assert low["DRAM", "read"] == 75.59e9
     # 267.1 / 76.2

@@ -127,9 +127,9 @@ def ordered_by(device: CpuDevice, monkeypatch: pytest.MonkeyPatch) -> list[Job]:
 
 def test_what_a_cache_holds_is_walked_untimed_right_before_each_sample(calm, monkeypatch):
     ordered = ordered_by(calm, monkeypatch)
-    for size in (None, 16384, 4 * 2**20, 12 * CHUNK_BYTES):
-        calm.prepare(task("fma" if size is None else "read", size=size)).sample(1, 1)
-    assert [job.warm_passes for job in ordered] == [0, 1, 16, 0]
+    for size, repeats in ((None, 9), (16384, 9), (4 * 2**20, 1), (4 * 2**20, 3), (4 * 2**20, 9), (12 * CHUNK_BYTES, 9)):
+        calm.prepare(task("fma" if size is None else "read", size=size)).sample(repeats, 1)
+    assert [job.warm_passes for job in ordered] == [0, 1, 4, 12, 16, 0]
 
 
 def test_untimed_passes_change_the_data_and_count_no_trips(device):
@@ -141,23 +141,36 @@ def test_untimed_passes_change_the_data_and_count_no_trips(device):
     assert values.tolist() == (-before).tolist()
 
 
+@pytest.fixture
+def clock_ms(monkeypatch):
+    """A settable clock for warming up: so many milliseconds pass whenever it is read."""
+    return lambda step_ms: monkeypatch.setattr(cpu_prepared, "time", SimpleNamespace(monotonic=count(0, step_ms / 1000).__next__))
+
+
 @pytest.mark.parametrize(("size", "walked"), [(2**21, 256 * 2**21), (24 * 2**20, 32 * 2**25), (2**27, 2 * 2**25)])
-def test_before_sampling_the_last_cache_is_walked_over_as_often_as_it_takes(calm, monkeypatch, size, walked):
+def test_before_sampling_the_last_cache_is_walked_over_as_often_as_it_takes(calm, monkeypatch, clock_ms, size, walked):
+    clock_ms(0)
     ordered = ordered_by(calm, monkeypatch)
     prepared = calm.prepare(task("update", size=size))
     prepared.warm_up()
     prepared.sample(1, 1)
-    warm, timed = ordered
-    assert walked <= warm.calls * warm.passes * warm.chunk_bytes < walked + max(CHUNK_BYTES, size if warm.chunks == 1 else 0)
-    assert timed.first_chunk == (warm.first_chunk + warm.calls) % warm.chunks
+    *warm, timed = ordered
+    assert sum(job.calls * job.passes * job.chunk_bytes for job in warm) == pytest.approx(walked, rel=0.01)
+    assert timed.first_chunk == (warm[-1].first_chunk + warm[-1].calls) % timed.chunks
 
 
-def test_private_caches_are_used_for_two_milliseconds_before_sampling(calm, monkeypatch):
+def test_private_caches_are_used_for_two_milliseconds_before_sampling(calm, monkeypatch, clock_ms):
     ordered = ordered_by(calm, monkeypatch)
-    prepared = calm.prepare(task("update", size=16384))
-    monkeypatch.setattr(cpu_prepared, "time", SimpleNamespace(monotonic=count(0, 0.0009).__next__))
-    prepared.warm_up()
-    assert [job.passes for job in ordered] == [2, 4, 8]  # they ended 0.9, 1.8 and 2.7 ms after the start
+    clock_ms(0.4)
+    calm.prepare(task("update", size=16384)).warm_up()
+    assert [job.passes for job in ordered] == [1, 1, 2, 4, 8]  # the last one ends after 2 ms
+
+
+def test_a_pass_over_a_shared_cache_that_computes_for_long_is_not_repeated_for_long(calm, monkeypatch, clock_ms):
+    ordered = ordered_by(calm, monkeypatch)
+    clock_ms(4)
+    calm.prepare(task("update", size=2**21)).warm_up()
+    assert [job.passes for job in ordered] == [1, 1, 2]  # of 256, in 12 ms
 
 
 @pytest.mark.parametrize(("name", "precision"), [("update", "fp64"), ("mixed", "fp64"), ("mixed", "fp32"), ("triad", "fp64")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -26,11 +27,13 @@ PAGE_BYTES = 4096
 # Times by core are kept up to this many: beyond it one sample in the journal would be a page long.
 MOST_CORES_TOLD = 16
 # So many passes over a cached working set go right before each sample: while it waits for a quiet moment neighbours take what they
-# share with it.
-_PRIVATE_WARM_PASSES, _SHARED_WARM_PASSES = 1, 16
+# share with it. Over a shared cache four times the sample's own, so that passes that compute for long do not cost more than they give.
+_PRIVATE_WARM_PASSES, _SHARED_WARM_PER_PASS, _MOST_WARM_PASSES = 1, 4, 16
 # After work in memory, private caches take up to 2 ms of their own work until kernels that store run at full speed: of the quiet samples
 # of L2 update beside a neighbour 42 to 71 % were slow at once, 60 to 79 % after 0.6 ms, 5 to 18 % after 2 ms (Zen 3).
-_SETTLE_S = 0.002
+_PRIVATE_SETTLE_S = 0.002
+# Where a pass computes for long, the state of a shared cache matters little: no more than the 256 passes of a read take.
+_MOST_SHARED_SETTLE_S = 0.010
 
 
 class PreparedCpu:
@@ -83,26 +86,32 @@ class PreparedCpu:
         """Bring the caches into the state of steady use, from wherever the point before left them."""
         if self.working_set_bytes is None:
             return
-        settled_s = time.monotonic() + (_SETTLE_S if self._device.is_private(self.working_set_bytes) else 0.0)
-        repeats = self._device.repeats_to_warm(self.working_set_bytes, self._bytes_walked)
-        self._walk(repeats)
-        while time.monotonic() < settled_s:
-            repeats *= 2
-            self._walk(repeats)
+        is_private = self._device.is_private(self.working_set_bytes)
+        least_s = _PRIVATE_SETTLE_S if is_private else 0.0
+        most_s = math.inf if is_private or self._chunks > 1 else _MOST_SHARED_SETTLE_S
+        wanted, start_s = self._device.repeats_to_warm(self.working_set_bytes, self._bytes_walked), time.monotonic()
+        walked, worked_s = 0, 0.0
+        while (walked < wanted or worked_s < least_s) and worked_s < most_s:
+            still = wanted - walked if walked < wanted else walked
+            walked += self._walk(max(1, min(walked, still)))
+            worked_s = time.monotonic() - start_s
 
-    def _walk(self, repeats: int) -> None:
-        """Untimed repeats."""
+    def _walk(self, repeats: int) -> int:
+        """So many untimed repeats, which it returns."""
         self._device.run(self._loaded, self._jobs(repeats), 1, 0.0)
         self._go_on(repeats)
+        return repeats
 
     def _go_on(self, repeats: int) -> None:
         """The next call walks on where this one ended, so that nothing is met in a cache again."""
         self._next_chunk = (self._next_chunk + repeats) % self._chunks
 
-    def _warm_passes(self) -> int:
+    def _warm_passes(self, repeats: int) -> int:
         if self.working_set_bytes is None or self._chunks > 1:
             return 0
-        return _PRIVATE_WARM_PASSES if self._device.is_private(self.working_set_bytes) else _SHARED_WARM_PASSES
+        if self._device.is_private(self.working_set_bytes):
+            return _PRIVATE_WARM_PASSES
+        return min(_SHARED_WARM_PER_PASS * repeats, _MOST_WARM_PASSES)
 
     def _jobs(self, repeats: int) -> list[Job]:
         is_chunked = self._chunks > 1
@@ -116,7 +125,7 @@ class PreparedCpu:
                 calls=repeats if is_chunked else 1,
                 first_chunk=self._next_chunk,
                 chunks=self._chunks,
-                warm_passes=self._warm_passes(),
+                warm_passes=self._warm_passes(repeats),
             )
             for thread, start in enumerate(self._starts)
         ]

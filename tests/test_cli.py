@@ -60,7 +60,9 @@ def test_every_commands_help_ends_with_an_example_of_itself(name):
 
 def test_a_command_that_is_not_there_is_answered_with_the_nearest(capsys):
     assert execute(cli, ["sweap"]) == 2
-    assert "No such command 'sweap'. Did you mean 'sweep'?" in capsys.readouterr().err
+    assert "No such command 'sweap'. Did you mean 'sweep'? `ert --help` lists them." in capsys.readouterr().err
+    assert execute(cli, ["history", "lst"]) == 2
+    assert "No such command 'lst'. Did you mean 'list'? `ert history --help` lists them." in capsys.readouterr().err
 
 
 def outcome(error: BaseException) -> click.Command:

@@ -12,6 +12,7 @@ from programs import ert
 
 from ert.ceilings import save
 from ert.cli import cli, execute
+from ert.models import MODELS, SIZE_NAMES, option
 
 WORKED = make_ceilings({"DRAM": 1e12}, {("fp32", "vector"): 100e12})
 
@@ -129,6 +130,32 @@ def test_wrong_usage_names_the_option(ceilings, capsys, arguments, code, words):
     captured = capsys.readouterr()
     assert captured.out == ""
     assert words in captured.err
+
+
+class Watched:
+    """Sizes that are all the same and remember which were asked for."""
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def __getattr__(self, name: str) -> int:
+        self.asked.add(name)
+        return 8
+
+    def need(self, _op: str, *names: str) -> list[int]:
+        return [getattr(self, name) for name in names]
+
+
+@pytest.mark.parametrize("op", MODELS)
+def test_an_operation_takes_the_sizes_it_uses_and_no_other(ceilings, capsys, op):
+    watched = Watched()
+    MODELS[op](watched, "fp32")
+    every = {name: [option(name)] if name == "causal" else [option(name), "8"] for name in SIZE_NAMES}
+    own = [word for name in watched.asked for word in every[name]]
+    assert execute(cli, ["analyze", ceilings, "--op", op, *own]) == 0, capsys.readouterr().err
+    for name in set(SIZE_NAMES) - watched.asked:
+        assert execute(cli, ["analyze", ceilings, "--op", op, *own, *every[name]]) == 2
+        assert f"{option(name)}: {op} has no such size" in capsys.readouterr().err
 
 
 def test_as_a_program_with_an_example_in_its_help(worked):

@@ -145,6 +145,7 @@ def test_words_that_contradict_each_other_are_wrong_usage(folder, capsys, argume
         ("export", "c.json", "--to", "csv", "-o", "-"),
         ("export", "c.json", "--to", "csv", "-o", "new/x.csv"),
         ("show", "c.json", "--json", "-"),
+        ("show", "c.json", "--plot", "--plot"),
         ("specs", "T4", "--json", "T4"),
     ],
 )

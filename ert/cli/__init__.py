@@ -44,14 +44,20 @@ class CheckedGroup(click.Group):
     """A group that looks at the words of a command before it runs, and at the files it was given when it fails."""
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
+        if ctx.resilient_parsing:  # a shell completes what is not yet a whole line
+            return super().resolve_command(ctx, args)
+        if args[0] not in self.list_commands(ctx):
+            from ert.suggest import nearest  # noqa: PLC0415  (only when the name is wrong)
+
+            near = nearest(args[0], self.list_commands(ctx))
+            raise click.UsageError(f"No such command '{args[0]}'.{near} `{ctx.command_path} --help` lists them.", ctx)
         name, command, words = super().resolve_command(ctx, args)
-        if command is not None and not isinstance(command, click.Group) and not ctx.resilient_parsing:
+        if command is not None and not isinstance(command, click.Group):
             from ert.cli.words import check_words, read_words  # noqa: PLC0415  (`ert --help` needs neither)
 
-            given = read_words(command, name, words, ctx)
+            ctx.meta[__name__] = given = read_words(command, name, words, ctx)
             if not set(words) & set(ctx.help_option_names):
                 check_words(given)
-            ctx.meta[__name__] = given
         return name, command, words
 
     def invoke(self, ctx: click.Context) -> Any:
@@ -62,8 +68,10 @@ class CheckedGroup(click.Group):
         except ErtError as error:
             from ert.cli.inputs import other_kind  # noqa: PLC0415  (only when something went wrong)
 
-            wrong = other_kind(ctx.meta.get(__name__), str(error))
-            raise error if wrong is None else SchemaError(wrong) from error
+            wrong = other_kind(ctx.meta.pop(__name__, None), str(error))
+            if wrong is None:
+                raise
+            raise SchemaError(wrong) from error
 
 
 class LazyGroup(CheckedGroup):
@@ -87,13 +95,6 @@ class LazyGroup(CheckedGroup):
         # Not click's own, which would import every command at every press of the key.
         names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
         return names + click.Command.shell_complete(self, ctx, incomplete)
-
-    def resolve_command(self, ctx: click.Context, args: list[str]) -> tuple[str | None, click.Command | None, list[str]]:
-        if args and args[0] not in COMMANDS:
-            from ert.suggest import nearest  # noqa: PLC0415  (only when the name is wrong)
-
-            raise click.UsageError(f"No such command '{args[0]}'.{nearest(args[0], COMMANDS)} `ert --help` lists them.", ctx)
-        return super().resolve_command(ctx, args)
 
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})

@@ -88,7 +88,8 @@ def _refuse_empty(words: Words) -> str | None:
 
 def _refuse_doubled(words: Words) -> str | None:
     for each in words.given:
-        if each.times > 1 and isinstance(each.parameter, click.Option) and not each.parameter.multiple:
+        is_single = isinstance(each.parameter, click.Option) and not each.parameter.multiple
+        if is_single and each.words and each.times > 1:
             return f"{each.label} is given {each.times} times and takes one value; the last would win: {each.words[-1]}. Give it once."
         for word, count in Counter(each.words).items():
             if count > 1 and word != STANDARD:

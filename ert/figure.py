@@ -238,11 +238,10 @@ def _write_captions(figure: Figure, axes: Axes, captions: tuple[str, ...]) -> No
 def _title(figure: Figure, axes: Axes, ceilings: Ceilings) -> None:
     """Device, and below it clock, date and tool; too long a name ends in dots."""
     found = provenance(ceilings)
-    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
     left, top = axes.get_window_extent().x0, figure.bbox.height
     for text, size, colour, below_top, weight in (
         (found.device, TITLE_SIZE, INK, 22, "bold"),
-        (facts, LABEL_SIZE, FAINT, 41, "normal"),
+        (found.state, LABEL_SIZE, FAINT, 41, "normal"),
     ):
         shown = _shortened(figure, text, size, weight, room=_WIDTH - _EDGE - left)
         figure.text(left / _WIDTH, 1 - below_top / top, shown, fontsize=size, color=colour, weight=weight, parse_math=False)

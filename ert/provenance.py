@@ -24,6 +24,11 @@ class Provenance:
     tool: str
     command: str
 
+    @property
+    def state(self) -> str:
+        """Clock, threads, date and tool in one line."""
+        return ", ".join(filter(None, (self.clock, self.threads, self.date, self.tool)))
+
 
 def provenance(ceilings: Ceilings) -> Provenance:
     """The provenance of a ceilings file, in words."""

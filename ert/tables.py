@@ -51,8 +51,7 @@ def spaced(parts: Sequence[RenderableType]) -> Iterator[RenderableType]:
 
 def _heading(ceilings: Ceilings) -> Text:
     found = provenance(ceilings)
-    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
-    return Text.assemble((found.device, "bold"), f"\n{facts}")
+    return Text.assemble((found.device, "bold"), f"\n{found.state}")
 
 
 def _drawn(content: CeilingsTable) -> Table:

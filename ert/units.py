@@ -8,6 +8,7 @@ import re
 from ert.errors import ConfigError
 
 PREFIXES = {"": 1.0, "k": 1e3, "K": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15, "E": 1e18, "m": 1e-3, "u": 1e-6, "µ": 1e-6, "n": 1e-9}
+MEGA, GIGA = PREFIXES["M"], PREFIXES["G"]
 BINARY_PREFIXES = {"Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40}
 # The units of values in files -> how people write them.
 SYMBOLS = {"s": "s", "byte": "B", "byte/s": "B/s", "flop/s": "FLOP/s", "op/s": "OP/s"}

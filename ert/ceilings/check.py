@@ -33,15 +33,15 @@ def check(ceilings: Ceilings, where: str) -> None:
 
 # Byte or operations per second: no machine of any size is faster, and none so slow that a single one takes a day.
 # A number beyond is a broken file, not a measurement.
-_IMPOSSIBLY_FAST, _IMPOSSIBLY_SLOW = 1e24, 1e-5
+IMPOSSIBLY_FAST, IMPOSSIBLY_SLOW = 1e24, 1e-5
 
 
 def _check_value(ceiling: Ceiling, where: str) -> None:
-    bounds = f"above {_IMPOSSIBLY_SLOW:g} and below {_IMPOSSIBLY_FAST:g}"
+    bounds = f"above {IMPOSSIBLY_SLOW:g} and below {IMPOSSIBLY_FAST:g}"
     for name, number in (("value", ceiling.value), ("limit", ceiling.limit)):
-        if number is not None and not _IMPOSSIBLY_SLOW < number < _IMPOSSIBLY_FAST:
+        if number is not None and not IMPOSSIBLY_SLOW < number < IMPOSSIBLY_FAST:
             raise SchemaError(f"{where}: {name} {number} is not {bounds}: no machine has such a ceiling.")
-    if ceiling.ci95 and not _IMPOSSIBLY_SLOW < ceiling.ci95[0] <= ceiling.ci95[1] < _IMPOSSIBLY_FAST:
+    if ceiling.ci95 and not IMPOSSIBLY_SLOW < ceiling.ci95[0] <= ceiling.ci95[1] < IMPOSSIBLY_FAST:
         raise SchemaError(f"{where}: ci95 {list(ceiling.ci95)} is not [low, high] {bounds}.")
 
 

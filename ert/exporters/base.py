@@ -22,3 +22,10 @@ class Exporter:
 
     summary: str
     write: Callable[[Ceilings], Export]
+
+
+def other_than_roofs(ceilings: Ceilings) -> list[str]:
+    """What a format with one number per level and precision leaves out, for ``Export.left_out``; empty if that is nothing."""
+    other = [f"{c.level} {c.op}" for c in ceilings.bandwidth_ceilings if not c.roof]
+    other += [f"{c.precision} {c.path} {c.op}" for c in ceilings.compute_ceilings if not c.roof]
+    return [f"{', '.join(other)}: one roof per level and precision"] if other else []

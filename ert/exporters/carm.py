@@ -12,12 +12,12 @@ from ert.ceilings import Ceilings
 from ert.ceilings.kinds import BandwidthCeiling, Ceiling
 from ert.exporters.base import Export
 from ert.levels import LEVELS
+from ert.points import carm
+from ert.units import GIGA
 
-_GIGA = 1e9
-_PRECISIONS = {"fp64": "dp", "fp32": "sp", "fp16": "hp", "bf16": "bf16"}
+_PRECISIONS = {ours: theirs for theirs, ours in carm.PRECISIONS.items()}
 # (loads, stores) of one iteration; the format cannot tell an update from a copy.
 _MIXES = {"read": (1, 0), "write": (0, 1), "copy": (1, 1), "triad": (2, 1)}
-_LEVELS = ("L1", "L2", "L3", "DRAM")
 _SECOND_LINE = (
     "Date,ISA,Precision,Threads,Loads,Stores,Interleaved,DRAM Bytes,FP Inst.,"
     "GB/s,I/Cycle,GB/s,I/Cycle,GB/s,I/Cycle,GB/s,I/Cycle,Gflop/s,I/Cycle,Gflop/s,I/Cycle"
@@ -26,10 +26,10 @@ _SECOND_LINE = (
 
 def write(ceilings: Ceilings) -> Export:
     """One row per precision with an FMA roof and operation that was measured at some level."""
-    by_op = {op: {c.level: c for c in ceilings.bandwidth_ceilings if c.op == op and c.level in _LEVELS} for op in _MIXES}
+    by_op = {op: {c.level: c for c in ceilings.bandwidth_ceilings if c.op == op and c.level in carm.LEVELS} for op in _MIXES}
     precisions = [p for p, path in ceilings.compute_roofs if path == "vector" and p in _PRECISIONS]
     rows = [_row(ceilings, p, op, levels) for p in precisions for op, levels in by_op.items() if levels]
-    sizes = [f"{level} Size:,{_size(ceilings, level)}" for level in _LEVELS[:-1]]
+    sizes = [f"{level} Size:,{_size(ceilings, level)}" for level in carm.LEVELS[:-1]]
     first = f"Name:,{_name(ceilings)},{','.join(sizes)},,L1,L1,L2,L2,L3,L3,DRAM,DRAM,FP,FP,FP FMA,FP_FMA"
     return Export("\n".join((first, _SECOND_LINE, *rows)) + "\n", tuple(_left_out(ceilings)))
 
@@ -50,14 +50,14 @@ def _row(ceilings: Ceilings, precision: str, op: str, levels: Mapping[str, Bandw
         str(dram.working_set_bytes[1] if dram and dram.working_set_bytes else 0),
         plain,
     ]
-    for level in _LEVELS:
+    for level in carm.LEVELS:
         cells += _rate(levels.get(level))
     return ",".join((*cells, *_rate(rates.get(plain)), *_rate(rates.get("fma"))))
 
 
 def _rate(ceiling: Ceiling | None) -> list[str]:
     """A value, 0 for one that is not there, and instructions per cycle, which were not counted and nobody reads."""
-    return [f"{ceiling.value / _GIGA:.6f}" if ceiling else "0", ""]
+    return [f"{ceiling.value / GIGA:.6f}" if ceiling else "0", ""]
 
 
 def _size(ceilings: Ceilings, level: str) -> int:

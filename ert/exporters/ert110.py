@@ -11,11 +11,10 @@ from collections.abc import Sequence
 from ert.ceilings import Ceilings
 from ert.ceilings.kinds import Ceiling, ComputeCeiling
 from ert.columns import roof_keys, roof_levels
-from ert.exporters.base import Export
+from ert.exporters.base import Export, other_than_roofs
 from ert.files import dump_json
 from ert.jsontypes import Json
-
-_GIGA = 1e9
+from ert.units import GIGA
 
 
 def write(ceilings: Ceilings) -> Export:
@@ -28,8 +27,8 @@ def write(ceilings: Ceilings) -> Export:
         "system": str(ceilings.device.get("name", "")),
         "empirical": {
             "metadata": _metadata(ceilings),
-            "gflops": {"data": [[_rate_name(c), c.value / _GIGA] for c in floats], "metadata": {}},
-            "gbytes": {"data": [[c.level, c.value / _GIGA] for c in levels], "metadata": {}},
+            "gflops": {"data": [[_rate_name(c), c.value / GIGA] for c in floats], "metadata": {}},
+            "gbytes": {"data": [[c.level, c.value / GIGA] for c in levels], "metadata": {}},
         },
         "spec": {
             "gflops": {"data": _limits([(_rate_name(c), c) for c in floats])},
@@ -46,7 +45,7 @@ def _rate_name(c: ComputeCeiling) -> str:
 
 
 def _limits(named: Sequence[tuple[str, Ceiling]]) -> list[Json]:
-    return [[name, c.limit / _GIGA] for name, c in named if c.limit is not None]
+    return [[name, c.limit / GIGA] for name, c in named if c.limit is not None]
 
 
 def _metadata(ceilings: Ceilings) -> dict[str, Json]:
@@ -59,9 +58,5 @@ def _metadata(ceilings: Ceilings) -> dict[str, Json]:
 
 
 def _left_out(ceilings: Ceilings, integers: Sequence[ComputeCeiling]) -> list[str]:
-    other = [f"{c.level} {c.op}" for c in ceilings.bandwidth_ceilings if not c.roof]
-    other += [f"{c.precision} {c.path} {c.op}" for c in ceilings.compute_ceilings if not c.roof]
     lines = [f"{', '.join(c.precision for c in integers)}: GFLOP/s are floating point"] if integers else []
-    if other:
-        lines.append(f"{', '.join(other)}: one roof per level and precision")
-    return [*lines, "intervals: the format has none"]
+    return [*lines, *other_than_roofs(ceilings), "intervals: the format has none"]

@@ -14,6 +14,7 @@ from ert.columns import bandwidth_rows, roof_levels
 from ert.errors import AnalysisError
 from ert.exporters.base import Export
 from ert.levels import LEVELS
+from ert.units import GIGA
 
 # The version whose machine files look like this; Kerncraft refuses files of a newer one than itself.
 _LAYOUT = "0.8.11"
@@ -112,7 +113,7 @@ def _measurement(rows: list[BandwidthCeiling]) -> dict[str, object]:
 
 
 def _quantity(value: float, unit: str) -> str:
-    return f"{value / 1e9:.4f} G{unit}"
+    return f"{value / GIGA:.4f} G{unit}"
 
 
 def _size(value_bytes: float) -> str:

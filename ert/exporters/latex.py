@@ -31,8 +31,10 @@ _SPECIAL = {
 def write(ceilings: Ceilings) -> Export:
     """One table environment per table, each with the provenance in its caption."""
     found = provenance(ceilings)
-    caption = ", ".join(filter(None, (found.device, found.clock, found.threads, found.date, found.tool)))
-    tables = [_table(table, f"{table.title}. {caption}. Made by: {found.command}") for table in ceilings_tables(ceilings, is_roomy=False)]
+    tables = [
+        _table(table, f"{table.title}. {found.device}, {found.state}. Made by: {found.command}")
+        for table in ceilings_tables(ceilings, is_roomy=False)
+    ]
     return Export("% Needs \\usepackage{booktabs} and \\usepackage[T1]{fontenc}.\n" + "\n".join(tables))
 
 

@@ -18,8 +18,7 @@ _SPECIAL = re.compile(r"([\\`*_{}\[\]<>#|~])")
 def write(ceilings: Ceilings) -> Export:
     """A heading with the provenance, the tables, and the command that makes them again."""
     found = provenance(ceilings)
-    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
-    parts = [f"## {_escaped(found.device)}", _escaped(facts)]
+    parts = [f"## {_escaped(found.device)}", _escaped(found.state)]
     parts += [f"### {table.title}\n\n{_table(table)}" for table in ceilings_tables(ceilings)]
     parts += [
         "\n".join(f"- {_escaped(line)}" for line in [*notes(ceilings), *diagnostic_notes(ceilings)]),

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from ert.ceilings import Ceilings
 from ert.ceilings.kinds import Ceiling
-from ert.exporters.base import Export
+from ert.exporters.base import Export, other_than_roofs
+from ert.units import GIGA
 
-_GIGA = 1e9
 _LEVELS = {"HBMBw": "DRAM", "MALLBw": None, "L2Bw": "L2", "L1Bw": "L1", "LDSBw": "shared"}
 _RATES: dict[str, tuple[str, str] | None] = {
     "FP16Flops": ("fp16", "vector"),
@@ -47,13 +47,11 @@ def _triple(ceiling: Ceiling | None) -> list[str]:
     if ceiling is None:
         return ["0", "0.00", "0.00"]
     low, high = ceiling.ci95 or (0.0, 0.0)
-    return [f"{number / _GIGA:.2f}" for number in (ceiling.value, low, high)]
+    return [f"{number / GIGA:.2f}" for number in (ceiling.value, low, high)]
 
 
 def _left_out(ceilings: Ceilings) -> list[str]:
     levels = [level for level in ceilings.bandwidth_roofs if level not in _LEVELS.values()]
     rates = [f"{p} {path}" for p, path in ceilings.compute_roofs if (p, path) not in _RATES.values()]
-    other = [f"{c.level} {c.op}" for c in ceilings.bandwidth_ceilings if not c.roof]
-    other += [f"{c.precision} {c.path} {c.op}" for c in ceilings.compute_ceilings if not c.roof]
     lines = [f"{', '.join(levels + rates)}: no column"] if levels or rates else []
-    return lines + ([f"{', '.join(other)}: one roof per level and precision"] if other else [])
+    return lines + other_than_roofs(ceilings)

@@ -15,6 +15,7 @@ from ert.points.csv_rows import Row, guess_delimiter, rows, split_fields
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped, Witness
 from ert.points.numerals import number_at
+from ert.units import GIGA
 
 _ROOF = re.compile(
     r'^"?(?P<name>[A-Za-z][^,"\n]*?)"?(?:,\s*"?|\s{2,})(?P<value>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"?(?:,\s*"?|\s+)(?P<kind>memory|compute)\b.*$'
@@ -24,7 +25,6 @@ _LEVELS = {"DRAM": "DRAM", "HBM": "DRAM", "MCDRAM": "DRAM", "SLM": "shared", "CA
 _PEAK = re.compile(r"^(?P<precision>DP|SP|HP|Int8|Int16|Int32|Int64) Vector (?P<op>FMA|Add)", re.IGNORECASE)
 _PRECISIONS = {"dp": "fp64", "sp": "fp32", "hp": "fp16", "int8": "int8", "int16": "int16", "int32": "int32", "int64": "int64"}
 _NAME = "Function Call Sites and Loops"
-_GIGA = 1e9
 _TRAFFIC = {"L1": "Self Memory GB", "L2": "Self L2 GB", "L3": "Self L3 GB", "DRAM": "Self DRAM GB"}
 _TYPES = {"Float64": "fp64", "Float32": "fp32", "Float16": "fp16", "BFloat16": "bf16"}
 
@@ -72,7 +72,7 @@ def _read_survey(document: Document, options: ReadOptions) -> Reading:
     collected = Collected("advisor", document.name, findings=list(document.findings))
     for row in rows(document, delimiter, start=start + 1):
         if not row.whole or len(row.fields) < len(columns):
-            raise document.error(f"{len(row.fields)} columns where the header has {len(columns)}: the row is cut off.", row.line)
+            raise document.cut_off(len(row.fields), len(columns), row.line)
         loop = _loop(document, row, at, options)
         collected.points.append(loop) if isinstance(loop, KernelPoint) else collected.skipped.append(loop)
     collected.skipped = skipped_by_name(collected.skipped)
@@ -96,7 +96,7 @@ def _loop(document: Document, row: Row, at: Mapping[str, int], options: ReadOpti
     time_s = gflop / gflops if gflop and gflops else number("Self Elapsed Time") or number("Self Time")
     if not time_s:
         return Skipped(name, "no time of its own: Self Elapsed Time is empty", origin)
-    levels = {level: value * _GIGA for level, column in _TRAFFIC.items() if (value := number(column)) is not None}
+    levels = {level: value * GIGA for level, column in _TRAFFIC.items() if (value := number(column)) is not None}
     return KernelPoint(
         name=name,
         time_s=time_s,
@@ -114,4 +114,4 @@ def _work(gflop: float | None, types: str, options: ReadOptions) -> dict[str, fl
         return None
     found: Sequence[str] = sorted({precision for word, precision in _TYPES.items() if re.search(rf"\b{word}\b", types)})
     key = found[0] if len(found) == 1 else options.precision or UNKNOWN
-    return {key: gflop * _GIGA} if gflop else {}
+    return {key: gflop * GIGA} if gflop else {}

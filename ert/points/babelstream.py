@@ -55,7 +55,7 @@ def _from_csv(document: Document) -> list[Witness]:
             columns = [f.lower() for f in fields]
         elif columns and line.strip():
             if len(fields) < len(columns):
-                raise document.error(f"{len(fields)} columns where the header has {len(columns)}: the row is cut off.", number)
+                raise document.cut_off(len(fields), len(columns), number)
             witnesses.append(_row(document, number, dict(zip(columns, fields, strict=False))))
     return witnesses
 

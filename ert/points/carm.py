@@ -10,12 +10,11 @@ from collections.abc import Iterator
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import number_at
+from ert.points.numerals import giga_at
 
-_PRECISIONS = {"dp": "fp64", "sp": "fp32", "hp": "fp16", "bf16": "bf16"}
-_GIGA = 1e9
+PRECISIONS = {"dp": "fp64", "sp": "fp32", "hp": "fp16", "bf16": "bf16"}
 _NEEDED = ("ISA", "Precision", "Threads", "Loads", "Stores")
-_LEVELS = ("L1", "L2", "L3", "DRAM")
+LEVELS = ("L1", "L2", "L3", "DRAM")
 
 
 def recognises(document: Document) -> bool:
@@ -39,26 +38,22 @@ def read(document: Document, options: ReadOptions) -> Reading:
 def _row(document: Document, line: int, text: str, columns: list[str]) -> Iterator[Witness]:
     fields = [f.strip() for f in text.rstrip("\n").split(",")]
     if len(fields) < len(columns):
-        raise document.error(f"{len(fields)} columns where the header has {len(columns)}: the row is cut off.", line)
+        raise document.cut_off(len(fields), len(columns), line)
     at = {name: i for i, name in reversed(list(enumerate(columns)))}
     rates = [i for i, c in enumerate(columns) if c.lower() == "gflop/s"]
-    values = [_rate(document, line, i, fields) for i, c in enumerate(columns) if c == "GB/s"]
+    values = [giga_at(document, fields[i], line, i + 1) for i, c in enumerate(columns) if c == "GB/s"]
     about = f"CARM {fields[at['ISA']]}, {fields[at['Threads']]} threads, {fields[at['Loads']]} loads {fields[at['Stores']]} stores"
     origin = Origin(document.name, line)
-    for level, value in zip(_LEVELS, values, strict=False):
+    for level, value in zip(LEVELS, values, strict=False):
         yield Witness(f"{about}: {level}", "bandwidth", value, origin, level=level, op=_op(fields[at["Loads"]], fields[at["Stores"]]))
-    precision = _PRECISIONS.get(fields[at["Precision"]], fields[at["Precision"]])
+    precision = PRECISIONS.get(fields[at["Precision"]], fields[at["Precision"]])
     # The first rate is that of the instruction named in the row, the second always that of FMA.
     ops = [fields[at["FP Inst."]] if "FP Inst." in at else "add", "fma"]
     for op, index in zip(ops, rates, strict=False):
-        yield Witness(f"{about}: {precision} {op}", "compute", _rate(document, line, index, fields), origin, precision=precision, op=op)
+        yield Witness(
+            f"{about}: {precision} {op}", "compute", giga_at(document, fields[index], line, index + 1), origin, precision=precision, op=op
+        )
 
 
 def _op(loads: str, stores: str) -> str:
     return "read" if stores == "0" else "write" if loads == "0" else "triad" if loads == "2" else "copy"
-
-
-def _rate(document: Document, line: int, column: int, fields: list[str]) -> float | None:
-    """Per second; None for 0, which stands for what was not measured."""
-    giga = number_at(document, fields[column], line, column + 1)
-    return giga * _GIGA if giga else None

@@ -49,6 +49,10 @@ class Document:
         place += "" if column is None else f", column {column}"
         return AnalysisError(f"{self.name}{place}: {message}")
 
+    def cut_off(self, found: int, expected: int, line: int) -> AnalysisError:
+        """The error for a row with fewer columns than it must have."""
+        return self.error(f"{found} columns where {expected} belong: the row is cut off. Is the file whole?", line)
+
 
 def read_document(path: str) -> Document:
     """Read a file, or standard input for ``-``. Raises ErtError if it cannot be read, AnalysisError for what is not text."""

@@ -13,8 +13,7 @@ from ert.jsontypes import Json
 from ert.levels import LEVELS
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Origin, Reading, ReadOptions, Witness
-
-_GIGA = 1e9
+from ert.units import GIGA
 
 
 def recognises(document: Document) -> bool:
@@ -78,5 +77,5 @@ def _pairs(document: Document, parent: dict[str, Json], key: str, where: str) ->
 def _pair(document: Document, item: Json, where: str) -> tuple[str, float]:
     match item:
         case [str(name), int(value) | float(value)] if not isinstance(value, bool) and value > 0:
-            return name, value * _GIGA
+            return name, value * GIGA
     raise SchemaError(f"{document.name}: {where} is {str(item)[:60]}, not [name, value above 0].")

@@ -15,7 +15,7 @@ from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped
 from ert.points.numerals import number_at
-from ert.units import with_prefix
+from ert.units import GIGA, MEGA, with_prefix
 
 _TABLE = re.compile(r"^Group \d+ (?P<kind>Raw|Metric)(?P<stat> STAT)?$")
 _RUNTIME = re.compile(r"^Runtime \(RDTSC\) \[s\]")
@@ -108,7 +108,7 @@ def _point(document: Document, region: str, tables: Sequence[_Table]) -> KernelP
     runtime = next((t for table in tables if (t := found.row(table, _RUNTIME, "Max")) is not None), None)
     if not runtime:
         return Skipped(region, "no runtime: 'Runtime (RDTSC) [s]' could not be read", origin)
-    rates = {key: rate * 1e6 for key, pattern in _FLOPS.items() if (rate := found.rate(pattern)) is not None}
+    rates = {key: rate * MEGA for key, pattern in _FLOPS.items() if (rate := found.rate(pattern)) is not None}
     levels = {level: traffic for level in _LEVELS if (traffic := found.traffic(level, runtime)) is not None}
     if reason := _implausible(rates, {f"{level} traffic": amount / runtime for level, amount in levels.items()} | found.bandwidths()):
         return Skipped(region, reason, origin)
@@ -180,17 +180,17 @@ class _Region:
             if volume is not None:
                 return volume * runtime_s
         bandwidth = self._sum(_BANDWIDTH[level])
-        return None if bandwidth is None else bandwidth * 1e6 * runtime_s
+        return None if bandwidth is None else bandwidth * MEGA * runtime_s
 
     def _volume_rate(self, table: _Table, level: str) -> float | None:
         """Bytes per second, so that groups measured one after the other can stand in one row."""
         volume = self.row(table, _VOLUME[level], "Sum")
         own = self.row(table, _RUNTIME, "Max")
-        return None if volume is None or not own else volume * 1e9 / own
+        return None if volume is None or not own else volume * GIGA / own
 
     def bandwidths(self) -> dict[str, float]:
         """What the file itself prints as bandwidth, to be checked for sense."""
         printed = {level: [self.row(t, _BANDWIDTH[level], "Sum") for t in self._tables] for level in _LEVELS}
         return {
-            f"{level} printed": max(known) * 1e6 for level, values in printed.items() if (known := [v for v in values if v is not None])
+            f"{level} printed": max(known) * MEGA for level, values in printed.items() if (known := [v for v in values if v is not None])
         }

@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import number_at
+from ert.points.numerals import giga_at
 
 _TYPES = {"single precision": "fp32", "double precision": "fp64", "half precision": "fp16", "integer": "int32"}
 _BUFFER = re.compile(r"(?:Working memory size|Buffer size):\s*([0-9]+)\s*(KB|MB|GB|KiB|MiB|GiB)")
 # mixbench says MB and means 2**20 bytes.
 _SIZES = {"KB": 2.0**10, "MB": 2.0**20, "GB": 2.0**30, "KiB": 2.0**10, "MiB": 2.0**20, "GiB": 2.0**30}
-_GIGA = 1e9
 _COLUMNS_PER_TYPE = 4
 
 
@@ -56,19 +55,11 @@ def _rows(document: Document) -> Iterator[_Row]:
             types = [t for f in fields[1:] if (t := next((p for words, p in _TYPES.items() if f.lower().startswith(words)), None))]
         elif types and fields[0].isdecimal():
             if len(fields) < 1 + _COLUMNS_PER_TYPE * len(types):
-                raise document.error(
-                    f"{len(fields)} columns where {1 + _COLUMNS_PER_TYPE * len(types)} belong: the row is cut off.", number
-                )
+                raise document.cut_off(len(fields), 1 + _COLUMNS_PER_TYPE * len(types), number)
             for index, precision in enumerate(types):
                 first = 1 + _COLUMNS_PER_TYPE * index
-                rate, bandwidth = (_rate(document, number, first + offset, fields) for offset in (2, 3))
+                rate, bandwidth = (giga_at(document, fields[i], number, i + 1) for i in (first + 2, first + 3))
                 yield _Row(number, precision, rate, bandwidth)
-
-
-def _rate(document: Document, line: int, column: int, fields: list[str]) -> float | None:
-    """Per second; None for 0, which stands for what was not measured."""
-    giga = number_at(document, fields[column], line, column + 1)
-    return giga * _GIGA if giga else None
 
 
 def _best(document: Document, found: list[_Row], precision: str, buffer_bytes: float | None) -> Iterator[Witness]:

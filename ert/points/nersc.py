@@ -15,8 +15,8 @@ from ert.errors import AnalysisError
 from ert.points.document import Document
 from ert.points.model import UNKNOWN, Collected, KernelPoint, Origin, Reading, ReadOptions, Skipped, Witness
 from ert.points.numerals import number_at
+from ert.units import GIGA
 
-_GIGA = 1e9
 _LEVELS = {"L1": "L1", "L2": "L2", "L3": "L3", "HBM": "DRAM", "DRAM": "DRAM"}
 _MARK = re.compile(r"^\s*(memroofs|AI_[A-Za-z0-9]+)\s", re.MULTILINE)
 _ONE_SECOND = "only AI and rate are recorded: shown as one second of work"
@@ -84,7 +84,7 @@ def _bandwidths(lines: _Lines) -> list[Witness]:
         name = names[index] if index < len(names) else f"memory roof {index + 1}"
         level = _LEVELS.get(name.split()[0]) if name else None
         reason = None if level else f"'{name}' is no level of ours"
-        bandwidth = None if value is None else value * _GIGA
+        bandwidth = None if value is None else value * GIGA
         found.append(Witness(name, "bandwidth", bandwidth, Origin(lines.document.name, line), level=level, not_comparable=reason))
     return found
 
@@ -94,7 +94,7 @@ def _rates(lines: _Lines, options: ReadOptions) -> list[Witness]:
     found = []
     for index, value in enumerate(lines.numbers("comproofs")):
         name = names[index] if index < len(names) else f"compute roof {index + 1}"
-        rate = None if value is None else value * _GIGA
+        rate = None if value is None else value * GIGA
         op = "add" if name.lower().startswith("no-fma") else "fma"
         reason = None if options.precision else "its precision is not recorded"
         found.append(
@@ -112,7 +112,7 @@ def _rates(lines: _Lines, options: ReadOptions) -> list[Witness]:
 
 
 def _point(name: str, gflops: float, intensities: dict[str, float | None], origin: Origin, options: ReadOptions) -> KernelPoint:
-    flops = gflops * _GIGA
+    flops = gflops * GIGA
     levels: dict[str, float | None] = {_LEVELS.get(level, level): flops / ai if ai else None for level, ai in intensities.items()}
     missing: Sequence[str] = [f"AI_{level}" for level, ai in intensities.items() if not ai]
     return KernelPoint(

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 
 from ert.points.document import Document
 from ert.points.model import Decimal
+from ert.units import GIGA
 
 # Words that profilers print where a counter could not be read; none of them is ever zero.
 _MISSING = {"", "n/a", "(!) n/a", "na", "nil", "none", "null", "-", "not available", "[n/a]", "<na>"}
@@ -71,6 +72,12 @@ def number_at(document: Document, text: str, line: int, column: int | str, decim
         return parse_number(text, decimal)
     except ValueError as error:
         raise document.error(f"{error}.", line, column) from error
+
+
+def giga_at(document: Document, text: str, line: int, column: int | str) -> float | None:
+    """One cell in GB/s or GFLOP/s, per second in SI; None also for 0, with which many tools say "not measured"."""
+    giga = number_at(document, text, line, column)
+    return giga * GIGA if giga else None
 
 
 def parse_number(text: str, decimal: Decimal) -> float:

@@ -10,8 +10,8 @@ from ert.jsontypes import Json
 from ert.points.document import Document
 from ert.points.model import Collected, Origin, Reading, ReadOptions, Witness
 from ert.points.numerals import is_missing, parse_number
+from ert.units import GIGA
 
-_GIGA = 1e9
 _LOCAL = "device_local_copy"
 _INTERCONNECT = "PCIe or NVLink: never a stand-in for the device's own memory"
 
@@ -64,6 +64,6 @@ def _number(cell: Json, where: str) -> float | None:
     if cell is None or is_missing(text):
         return None
     try:
-        return parse_number(text, "point") * _GIGA
+        return parse_number(text, "point") * GIGA
     except ValueError as error:
         raise SchemaError(f"{where}: {error}.") from error

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from ert.ceilings.check import IMPOSSIBLY_FAST
 from ert.points.model import Reading, Witness
-
-# Byte, FLOP or operations per second; the largest machines are a million times slower.
-_IMPOSSIBLE = 1e24
 
 
 def without_impossible(reading: Reading) -> Reading:
@@ -17,7 +15,7 @@ def without_impossible(reading: Reading) -> Reading:
 
 def _checked(witness: Witness) -> Witness:
     rates = [rate for rate in (witness.value, witness.low, witness.high, witness.spec) if rate is not None]
-    if all(0 <= rate < _IMPOSSIBLE for rate in rates):
+    if all(0 <= rate < IMPOSSIBLY_FAST for rate in rates):
         return witness
     reason = f"implausible: {max(rates, key=abs):g} per second. Is the file whole, and its unit right?"
     return replace(witness, value=None, low=None, high=None, spec=None, not_comparable=reason)

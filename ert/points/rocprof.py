@@ -99,7 +99,7 @@ class _Layout:
     def point(self, row: Row) -> KernelPoint | Skipped:
         """Raises AnalysisError for a row that is cut off and for text where a counter should be."""
         if len(row.fields) < self._width:
-            raise self._document.error(f"{len(row.fields)} columns where the header has {self._width}: the row is cut off", row.line)
+            raise self._document.cut_off(len(row.fields), self._width, row.line)
         values = _Values(self._document, row, self._at)
         origin = Origin(self._document.name, row.line, row.fields[self._at["Dispatch_ID"]] if "Dispatch_ID" in self._at else None)
         name = row.fields[self._at[self._name]]

@@ -14,9 +14,8 @@ from ert.errors import AnalysisError
 from ert.points.csv_rows import Row, rows, split_fields
 from ert.points.document import Document
 from ert.points.model import Collected, Origin, Reading, ReadOptions, Witness
-from ert.points.numerals import number_at
+from ert.points.numerals import giga_at
 
-_GIGA = 1e9
 _BANDWIDTHS = {"hbmbw": "DRAM", "mallbw": "MALL", "l2bw": "L2", "l1bw": "L1", "ldsbw": "shared"}
 _VECTOR = {f"fp{n}flops": f"fp{n}" for n in (16, 32, 64)} | {f"i{n}ops": f"int{n}" for n in (8, 32, 64)}
 _TENSOR = {f"mfmaf{n}flops": f"fp{n}" for n in (4, 6, 8, 16, 32, 64)} | {"mfmabf16flops": "bf16", "mfmai8ops": "int8"}
@@ -71,18 +70,12 @@ def _checked(document: Document, row: Row, columns: Sequence[str]) -> Row:
 
 
 def _witnesses(document: Document, row: Row, columns: Sequence[str], device: str) -> list[Witness]:
-    values = {c: _number(document, row, i, c) for i, c in enumerate(columns) if i and c}
+    values = {c: giga_at(document, row.fields[i], row.line, f"{i + 1} ({c})") for i, c in enumerate(columns) if i and c}
     named = [(column, witness) for column in values if (witness := _named(column, Origin(document.name, row.line)))]
     return [
         replace(witness, value=values[column], low=values.get(f"{column}low"), high=values.get(f"{column}high"), device=device)
         for column, witness in named
     ]
-
-
-def _number(document: Document, row: Row, index: int, column: str) -> float | None:
-    """SI; None for 0, which stands for 'not measured' or 'this GPU does not have it'."""
-    giga = number_at(document, row.fields[index], row.line, f"{index + 1} ({column})")
-    return giga * _GIGA if giga else None
 
 
 def _named(column: str, origin: Origin) -> Witness | None:

@@ -47,7 +47,7 @@ def save_report(content: Content, path: StrPath) -> None:
 
 
 def render_report(content: Content) -> str:
-    """The text of the HTML file, 0.7 MB and 2 kB per kernel. Raises AnalysisError if there are no ceilings to draw."""
+    """The text of the HTML file. Raises AnalysisError if there are no ceilings to draw."""
     sections, figures = _sections(content)
     return _page(content, [summary_html(content), *(s.html() for s in sections)], _header(content, sections), figures)
 
@@ -90,9 +90,10 @@ def _sections(content: Content) -> tuple[list[Section], dict[str, Figure]]:
 
 def _header(content: Content, sections: list[Section]) -> Html:
     found = provenance(content.ceilings)
-    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
     buttons = [tag("button", "Theme: auto", type="button", id="theme"), tag("button", "Print", type="button", id="print")]
-    title = tag("div", tag("div", tag("h1", found.device), tag("p", facts, cls="facts")), tag("div", *buttons, cls="buttons"), cls="title")
+    title = tag(
+        "div", tag("div", tag("h1", found.device), tag("p", found.state, cls="facts")), tag("div", *buttons, cls="buttons"), cls="title"
+    )
     links = [tag("li", tag("a", s.title, href=f"#{s.id}")) for s in sections]
     return tag("header", title, *([tag("nav", tag("ul", *links), aria_label="Sections")] if links else []))
 

@@ -49,8 +49,7 @@ def ceilings_html(ceilings: Ceilings) -> Html:
 def notebook_html(ceilings: Ceilings) -> Html:
     """A heading with the provenance above the tables, for the cell of a notebook."""
     found = provenance(ceilings)
-    facts = ", ".join(filter(None, (found.clock, found.threads, found.date, found.tool)))
-    return joined([tag("p", tag("strong", found.device), tag("br"), facts), ceilings_html(ceilings)])
+    return joined([tag("p", tag("strong", found.device), tag("br"), found.state), ceilings_html(ceilings)])
 
 
 def _ceilings_table(table: CeilingsTable) -> Html:

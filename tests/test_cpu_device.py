@@ -168,9 +168,19 @@ def test_private_caches_are_used_for_two_milliseconds_before_sampling(calm, monk
 
 def test_a_pass_over_a_shared_cache_that_computes_for_long_is_not_repeated_for_long(calm, monkeypatch, clock_ms):
     ordered = ordered_by(calm, monkeypatch)
-    clock_ms(4)
+    clock_ms(8)
     calm.prepare(task("update", size=2**21)).warm_up()
-    assert [job.passes for job in ordered] == [1, 1, 2]  # of 256, in 12 ms
+    assert [job.passes for job in ordered] == [1, 1, 2]  # of 256, in 24 ms
+
+
+# 2**20 doubles of 32 FLOPs each are too much; a private set is walked whole, since a part of it would be in a cache nearer by.
+@pytest.mark.parametrize(
+    ("size", "flops", "walked"),
+    [(2**19, 1024, 2**19), (2**22, 1, 2**22), (2**22, 32, 2**21), (2**22, 1024, 2**16), (2**26, 1, 2**21), (2**26, 1024, 2**16)],
+)
+def test_no_timed_walk_over_a_shared_cache_or_memory_computes_for_long(calm, size, flops, walked):
+    prepared = calm.prepare(task("mixed", size=size, ERT_FLOPS=flops))
+    assert (prepared.bytes_per_repeat, prepared.working_set_bytes) == (2 * walked, size)
 
 
 @pytest.mark.parametrize(("name", "precision"), [("update", "fp64"), ("mixed", "fp64"), ("mixed", "fp32"), ("triad", "fp64")])

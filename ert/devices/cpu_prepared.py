@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -21,6 +20,8 @@ if TYPE_CHECKING:
 
 # Bigger shares are walked in chunks of one huge page per array, so that a sample can be short though a pass is long.
 CHUNK_BYTES = ALIGNMENT_BYTES
+# Nor does a chunk compute for longer than 0.1 to 0.2 ms: what another program takes of a core comes every few milliseconds.
+_CHUNK_FLOPS = 2**23
 # Arrays start at the same place in a page: then no load meets the low 12 address bits of an unfinished store, which costs the L1 triad
 # up to half its rate on Zen 3 (46 to 80 of 96 byte per cycle at other distances).
 PAGE_BYTES = 4096
@@ -32,8 +33,8 @@ _PRIVATE_WARM_PASSES, _SHARED_WARM_PER_PASS, _MOST_WARM_PASSES = 1, 4, 16
 # After work in memory, private caches take up to 2 ms of their own work until kernels that store run at full speed: of the quiet samples
 # of L2 update beside a neighbour 42 to 71 % were slow at once, 60 to 79 % after 0.6 ms, 5 to 18 % after 2 ms (Zen 3).
 _PRIVATE_SETTLE_S = 0.002
-# Where a pass computes for long, the state of a shared cache matters little: no more than the 256 passes of a read take.
-_MOST_SHARED_SETTLE_S = 0.010
+# Work that computes for long depends little on the state of shared caches and memory: no more than their slowest reads and writes take.
+_MOST_SETTLE_S = 0.020
 
 
 class PreparedCpu:
@@ -65,11 +66,14 @@ class PreparedCpu:
         if working_set_bytes is None:
             raise MeasurementError(f"{self._loaded.variant.label}: needs a working set.")
         share = working_set_bytes // self._device.threads // arrays
-        if share <= 4 * CHUNK_BYTES:
-            trips = max(1, share // step)
-            return trips * step, 1, trips
-        trips = CHUNK_BYTES // step
-        return trips * step, share // (trips * step), trips
+        whole, brief = max(1, share // step), max(1, _CHUNK_FLOPS // max(1, self._loaded.facts.flops))
+        if self._device.is_private(working_set_bytes):
+            trips = whole
+        elif share <= 4 * CHUNK_BYTES:
+            trips = whole // -(-whole // brief)
+        else:
+            trips = min(CHUNK_BYTES // step, brief)
+        return trips * step, whole // trips, trips
 
     def sample(self, repeats: int, count: int, patience_s: float = 0.0) -> list[Sample]:
         stamps = self._device.run(self._loaded, self._jobs(repeats), count, patience_s)
@@ -88,10 +92,9 @@ class PreparedCpu:
             return
         is_private = self._device.is_private(self.working_set_bytes)
         least_s = _PRIVATE_SETTLE_S if is_private else 0.0
-        most_s = math.inf if is_private or self._chunks > 1 else _MOST_SHARED_SETTLE_S
         wanted, start_s = self._device.repeats_to_warm(self.working_set_bytes, self._bytes_walked), time.monotonic()
         walked, worked_s = 0, 0.0
-        while (walked < wanted or worked_s < least_s) and worked_s < most_s:
+        while (walked < wanted or worked_s < least_s) and worked_s < _MOST_SETTLE_S:
             still = wanted - walked if walked < wanted else walked
             walked += self._walk(max(1, min(walked, still)))
             worked_s = time.monotonic() - start_s

@@ -41,7 +41,7 @@ def test_a_schema_is_one_and_names_its_file(name: str):
 
 def test_a_schema_that_is_not_there_is_answered_with_those_that_are():
     done = ert("export", "fitt", "--to", "json-schema")
-    assert done.returncode == 1
+    assert done.returncode == 2
     assert "Did you mean 'fit'?" in done.stderr
 
 

@@ -133,7 +133,7 @@ def _refuse_folders(words: Words) -> str | None:
         if Path(word).is_dir():
             return f"{each.label} {word} is a folder: name a file."
     for each, word in words.of(FOLDERS):
-        if Path(word).exists() and not Path(word).is_dir():
+        if Path(word).is_file():
             return f"{each.label} {word} is a file: name a folder."
     return None
 

@@ -22,7 +22,7 @@ from ert.ceilings import load
 from ert.errors import AnalysisError
 from ert.precisions import PRECISIONS
 from ert.report.content import MOST_KERNELS, Content
-from ert.report.looks import CONTRAST, DARK, LIGHT, contrast, precision_colours, series_colours
+from ert.report.looks import CONTRAST, DARK, INK, LIGHT, contrast, precision_colours, series_colours
 from ert.report.markup import Html, hover, tag
 from ert.report.page import render_report, render_roofline_page
 
@@ -249,9 +249,10 @@ def test_contrast_is_that_of_the_guidelines():
     assert all(contrast(series_colours(i)[0], LIGHT) >= CONTRAST for i in range(7))
 
 
-def test_the_style_sheet_has_the_same_two_backgrounds():
+def test_the_style_sheet_has_the_same_two_backgrounds_and_inks():
     style = OUTLINE.all("style")[0][1]
     assert set(re.findall(r"--page: (#\w+)", style)) == {LIGHT, DARK}
+    assert set(re.findall(r"--ink: (#\w+)", style)) == set(INK)
 
 
 def test_what_the_style_sheet_writes_with_is_readable():

@@ -8,7 +8,9 @@ const CONFIG = {
   toImageButtonOptions: { format: "svg" },
 };
 const SMALL_FONT = 11;
+// Labels of ridges that are nearer than this, in decades, would cover each other.
 const LABEL_DECADES = 0.1;
+// A chart of fewer pixels is one on a telephone.
 const NARROW = 600;
 // With more kernels than this their markers let others shine through.
 const MANY = 60;

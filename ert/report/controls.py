@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from ert.figure_style import Dashes, level_look, precision_colour
-from ert.report.looks import Colour, both, series_colours
+from ert.figure_style import Dashes, level_look
+from ert.report.looks import Colour, precision_colours, series_colours
 from ert.report.markup import EMPTY, Html, tag
 
 # A marker in a box of 12 by 12, by its name in matplotlib.
@@ -50,7 +50,7 @@ def level_swatch(level: str) -> Html:
 
 def precision_swatch(precision: str, dashes: Dashes = "solid") -> Html:
     """Colour of a precision, line of a path."""
-    return _of_both(both(precision_colour(precision)), dashes)
+    return _of_both(precision_colours(precision), dashes)
 
 
 def series_swatch(index: int) -> Html:

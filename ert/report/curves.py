@@ -10,14 +10,16 @@ from ert.ceilings import Ceilings
 from ert.columns import bandwidth_rows
 from ert.fit.measured import ReadCurve, curves_of_points
 from ert.levels import FAST_TO_SLOW
-from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers
+from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers, spread
 from ert.report.looks import INK, series_colours
 from ert.report.markup import hover
 from ert.report.roofline import ceiling_text
 from ert.units import capacity, with_prefix
 
+# Room on the axes around what is drawn, as a factor.
 _BEYOND = 1.6
-_MOST_LEVELS = 2 * len(FAST_TO_SLOW)
+# Up to this many sizes a sweep measured a point or two per level.
+_MOST_SINGLE_SIZES = 2 * len(FAST_TO_SLOW)
 
 
 def curves_figure(ceilings: Ceilings) -> Figure | None:
@@ -56,14 +58,14 @@ def _curve(read: ReadCurve, index: int) -> Trace:
     texts = [
         hover(
             f"{with_prefix(y, 'B/s')} (median)",
-            f"{with_prefix(min(samples[x]), 'B/s')} .. {with_prefix(max(samples[x]), 'B/s')} over {len(samples[x])} samples",
+            spread(samples[x], "B/s"),
             title=f"{op}, {capacity(x)}",
         )
         for x, y in zip(xs, ys, strict=True)
     ]
     drawn = markers(xs, ys, texts, Tags(series_colours(index), op=op), symbol="circle", size=5)
-    # A point or two per level are no curve: a line between them would show what nobody measured.
-    return drawn | {"mode": "lines+markers", "line": {"width": 1.2}} if len(xs) > _MOST_LEVELS else drawn
+    # A line between single points would show what nobody measured.
+    return drawn | {"mode": "lines+markers", "line": {"width": 1.2}} if len(xs) > _MOST_SINGLE_SIZES else drawn
 
 
 def _extent(traces: list[Trace]) -> tuple[tuple[float, float], tuple[float, float]]:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from ert.report.looks import Colour
+from ert.units import with_prefix
 
 Trace = dict[str, object]
 # Along a line there is a point to hover over every few pixels.
@@ -23,6 +24,11 @@ class Figure:
 
     def to_dict(self) -> dict[str, object]:
         return {"traces": self.traces, "layout": self.layout}
+
+    def tagged(self, tag: str) -> list[str]:
+        """What the traces carry in a field of their tags, each once, in the order drawn."""
+        metas = [t["meta"] for t in self.traces if isinstance(t["meta"], dict)]
+        return list(dict.fromkeys(meta[tag] for meta in metas if tag in meta))
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,35 +64,34 @@ def log_range(low: float, high: float) -> tuple[float, ...]:
 
 def line(xs: tuple[float, ...], ys: tuple[float, ...], text: str, tags: Tags, *, dash: str = "solid", width: float = 2.0) -> Trace:
     """A line that says ``text`` wherever the pointer meets it."""
+    return _trace("lines", xs, ys, text, tags) | {"line": {"dash": dash, "width": width}}
+
+
+def markers(xs: tuple[float, ...], ys: tuple[float, ...], texts: list[str], tags: Tags, *, symbol: str, size: float | list[float]) -> Trace:
+    """Points, each with its own hover label."""
+    return _trace("markers", xs, ys, texts, tags) | {"marker": {"symbol": symbol, "size": size}}
+
+
+def _trace(mode: str, xs: tuple[float, ...], ys: tuple[float, ...], text: str | list[str], tags: Tags) -> Trace:
     return {
         "type": "scatter",
-        "mode": "lines",
-        "x": rounded(xs),
-        "y": rounded(ys),
-        "line": {"dash": dash, "width": width},
+        "mode": mode,
+        "x": _rounded(xs),
+        "y": _rounded(ys),
         "hovertext": text,
         "hovertemplate": "%{hovertext}<extra></extra>",
         "meta": tags.to_dict(),
     }
 
 
-def markers(xs: tuple[float, ...], ys: tuple[float, ...], texts: list[str], tags: Tags, *, symbol: str, size: float | list[float]) -> Trace:
-    """Points, each with its own hover label."""
-    return {
-        "type": "scatter",
-        "mode": "markers",
-        "x": rounded(xs),
-        "y": rounded(ys),
-        "marker": {"symbol": symbol, "size": size},
-        "hovertext": texts,
-        "hovertemplate": "%{hovertext}<extra></extra>",
-        "meta": tags.to_dict(),
-    }
-
-
-def rounded(values: tuple[float, ...]) -> list[float]:
+def _rounded(values: tuple[float, ...]) -> list[float]:
     """Six digits: more cannot be seen, and the file is smaller."""
     return [float(f"{value:.6g}") for value in values]
+
+
+def spread(rates: Sequence[float], unit: str) -> str:
+    """``1.2 TB/s .. 1.3 TB/s over 9 samples``, of rates in an SI unit, for hover labels."""
+    return f"{with_prefix(min(rates), unit)} .. {with_prefix(max(rates), unit)} over {len(rates)} samples"
 
 
 def log_axis(title: str, ends: tuple[float, float] | None, *, is_plain: bool = False) -> dict[str, object]:

@@ -10,12 +10,13 @@ from ert.ceilings.kinds import Corner
 from ert.ceilings.point import Point
 from ert.chart import level_rank
 from ert.columns import interval, precision_name, unit_of
-from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers
+from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers, spread
 from ert.report.looks import level_symbol, series_colours
 from ert.report.markup import hover
 from ert.roofline import attainable
 from ert.units import with_prefix
 
+# Room on the axes around the points, as a factor.
 _BEYOND = 1.5
 
 
@@ -87,10 +88,9 @@ def _traces(ceilings: Ceilings, s: _Sweep) -> list[Trace]:
 
 def _text(p: Point, s: _Sweep) -> str:
     elements = p.flops / (p.flops_per_element or 1)
-    times = [t / p.repeats for t in p.undisturbed_s]
     return hover(
         f"{p.flops_per_element} FLOPs per element: {with_prefix(p.rate_flop_per_s or 0.0, 'FLOP/s')}",
-        f"{with_prefix(p.flops / max(times), 'FLOP/s')} .. {with_prefix(p.flops / min(times), 'FLOP/s')} over {len(times)} samples",
+        spread([p.flops * p.repeats / t for t in p.undisturbed_s], "FLOP/s"),
         f"{with_prefix((p.median_time_s or 0.0) / elements, 's')} per element, {with_prefix(p.bandwidth_bytes_per_s or 0.0, 'B/s')}",
         title=f"{s.key} at {s.level}",
     )

@@ -12,6 +12,7 @@ from ert.report.looks import INK, series_colours
 from ert.report.markup import hover
 from ert.units import with_prefix
 
+# The roofs are drawn from this far left of the first ridge to this far right of the last, as a factor.
 _BEYOND_RIDGE = 20.0
 
 

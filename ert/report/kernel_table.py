@@ -9,12 +9,14 @@ from ert.compare import Comparison
 from ert.jsontypes import Json
 from ert.judge import Judgement, Roofs
 from ert.judge_advice import advice
-from ert.report.kernels import bound_of, hover_parts, launches
+from ert.levels import FAST_TO_SLOW
+from ert.report.kernels import bound_of, hover_parts, launches, whole_time_s
 from ert.report.markup import Html, tag
 from ert.short_names import short_name
 from ert.units import with_prefix
 
-_SLOW_TO_FAST = ("DRAM", "L3", "L2", "L1", "shared")
+# Characters of a name: in a row of the table, in the panel below the chart, and beside a marker; of a label in a row.
+_NAME_IN_ROW, _NAME_IN_PANEL, _NAME_ON_CHART, _LABEL_IN_ROW = 60, 400, 28, 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,9 @@ class _Cell:
 
 def kernels_html(comparison: Comparison) -> Html:
     """Longest first."""
-    whole = sum(k.point.time_s for k in comparison.kernels) or 1.0
+    whole_s = whole_time_s(comparison)
     order = sorted(range(len(comparison.kernels)), key=lambda i: -comparison.kernels[i].point.time_s)
-    columns = _cells(comparison.kernels[order[0]], whole)
+    columns = _cells(comparison.kernels[order[0]], whole_s)
     heads = [
         tag(
             "th",
@@ -41,7 +43,7 @@ def kernels_html(comparison: Comparison) -> Html:
         )
         for name, cell in columns.items()
     ]
-    rows = [_row(i, comparison.kernels[i], whole) for i in order]
+    rows = [_row(i, comparison.kernels[i], whole_s) for i in order]
     table = tag(
         "table",
         tag("caption", f"{len(rows)} kernels"),
@@ -52,8 +54,8 @@ def kernels_html(comparison: Comparison) -> Html:
     return tag("div", table, cls="scroll tall", tabindex=0, role="region", aria_label="Table of kernels")
 
 
-def _row(index: int, k: Judgement, whole: float) -> Html:
-    name, *rest = _cells(k, whole).values()
+def _row(index: int, k: Judgement, whole_s: float) -> Html:
+    name, *rest = _cells(k, whole_s).values()
     button = tag("button", name.text, type="button", cls="pick")
     cells = [tag("th", button, scope="row")]
     for cell in rest:
@@ -62,14 +64,14 @@ def _row(index: int, k: Judgement, whole: float) -> Html:
     return tag("tr", *cells, data_kernel=index)
 
 
-def _cells(k: Judgement, whole: float) -> dict[str, _Cell]:
+def _cells(k: Judgement, whole_s: float) -> dict[str, _Cell]:
     """Column -> cell; a kernel without FLOPs is rated by its bandwidth."""
-    share = k.point.time_s / whole
+    share = k.point.time_s / whole_s
     level, ai = _binding_ai(k)
     bandwidth = max(k.bandwidth_share.values(), default=None)
-    label = f" [{short_name(k.point.label, 24)}]" if k.point.label else ""
+    label = f" [{short_name(k.point.label, _LABEL_IN_ROW)}]" if k.point.label else ""
     return {
-        "kernel": _Cell(short_name(k.point.name, 60) + label, is_number=False),
+        "kernel": _Cell(short_name(k.point.name, _NAME_IN_ROW) + label, is_number=False),
         "launches": _Cell(str(k.point.launches), float(k.point.launches)),
         "time": _Cell(with_prefix(k.point.time_s, "s"), k.point.time_s),
         "of time": _Cell(f"{100 * share:.1f} %", share),
@@ -86,13 +88,13 @@ def _binding_ai(k: Judgement) -> tuple[str, float | None]:
     """On the level that binds, else on the slowest that is known."""
     if k.bound and k.bound.level and k.ai.get(k.bound.level):
         return k.bound.level, k.ai[k.bound.level]
-    return next(((level, k.ai[level]) for level in _SLOW_TO_FAST if k.ai.get(level)), ("", None))
+    return next(((level, k.ai[level]) for level in reversed(FAST_TO_SLOW) if k.ai.get(level)), ("", None))
 
 
 def details(comparison: Comparison) -> list[dict[str, Json]]:
     """What the chart and the panel below it say of each kernel."""
-    whole = sum(k.point.time_s for k in comparison.kernels) or 1.0
-    return [_details(k, comparison.roofs, whole) for k in comparison.kernels]
+    whole_s = whole_time_s(comparison)
+    return [_details(k, comparison.roofs, whole_s) for k in comparison.kernels]
 
 
 def _details(k: Judgement, roofs: Roofs, whole_s: float) -> dict[str, Json]:
@@ -105,8 +107,8 @@ def _details(k: Judgement, roofs: Roofs, whole_s: float) -> dict[str, Json]:
     place = k.point.origin.file if k.point.origin.line is None else f"{k.point.origin.file}, line {k.point.origin.line}"
     return {
         "hover": list[Json](hover_parts(k, whole_s)),
-        "name": short_name(k.point.name, 400),
-        "short": short_name(k.point.name, 28),
+        "name": short_name(k.point.name, _NAME_IN_PANEL),
+        "short": short_name(k.point.name, _NAME_ON_CHART),
         "label": k.point.label,
         "time": f"{with_prefix(k.point.time_s, 's')} in {launches(k)}",
         "facts": list[Json](facts),

@@ -1,11 +1,15 @@
 // The table of kernels: sorting, filtering, and the link between a row and its points.
 
+// How much wider than its marker the ring around a chosen kernel is, in pixels.
+const RING = 10;
+
 const kernelTable = document.getElementById("kernel-table");
 
 function sortBy(column) {
   const heads = [...kernelTable.tHead.rows[0].cells];
   const isUp = heads[column].getAttribute("aria-sort") === "descending";
-  heads.forEach((head, index) => (index === column ? head.setAttribute("aria-sort", isUp ? "ascending" : "descending") : head.removeAttribute("aria-sort")));
+  for (const head of heads) head.removeAttribute("aria-sort");
+  heads[column].setAttribute("aria-sort", isUp ? "ascending" : "descending");
   const isNumber = heads[column].classList.contains("number");
   const value = (row) => (isNumber ? row.cells[column].dataset.sort : row.cells[column].textContent);
   const rows = [...kernelTable.tBodies[0].rows].sort((a, b) => compareCells(value(a), value(b), isNumber, isUp));
@@ -51,18 +55,28 @@ function fillPanel(kernel) {
   panel.querySelector(".hint").textContent = `Read from ${kernel.place}.`;
 }
 
+// Each marker of a kernel: its row in the table, level, place, size and colour.
+function kernelPoints(traces) {
+  return traces
+    .filter((trace) => trace.meta.rows)
+    .flatMap((trace) =>
+      trace.meta.rows.map((row, i) => ({
+        row, level: trace.meta.level, x: trace.x[i], y: trace.y[i], size: sizeOf(trace, i), colour: trace.marker.color,
+      })),
+    );
+}
+
 // Rings around the chosen kernel's points, joined from level to level.
 function selectionTraces(traces) {
   if (state.selected === null) return [];
-  const points = traces
-    .filter((trace) => trace.visible && trace.meta.rows)
-    .flatMap((trace) => trace.meta.rows.map((row, i) => ({ row, x: trace.x[i], y: trace.y[i], size: sizeOf(trace, i) })))
+  const points = kernelPoints(traces.filter((trace) => trace.visible))
     .filter((point) => point.row === state.selected)
     .sort((a, b) => a.x - b.x);
   const ink = pageColour("--ink");
   return [{
-    type: "scatter", mode: "lines+markers", hoverinfo: "skip", x: points.map((p) => p.x), y: points.map((p) => p.y), line: { color: ink, width: 1.2, dash: "dot" },
-    marker: { symbol: "circle-open", size: points.map((p) => p.size + 10), color: ink, line: { width: 2, color: ink } }, meta: {}, visible: true,
+    type: "scatter", mode: "lines+markers", hoverinfo: "skip", meta: {}, visible: true,
+    x: points.map((p) => p.x), y: points.map((p) => p.y), line: { color: ink, width: 1.2, dash: "dot" },
+    marker: { symbol: "circle-open", size: points.map((p) => p.size + RING), color: ink, line: { width: 2, color: ink } },
   }];
 }
 

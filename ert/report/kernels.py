@@ -9,7 +9,7 @@ from ert.chart import Series
 from ert.columns import intensity, precision_name
 from ert.compare import Comparison
 from ert.judge import Judgement
-from ert.points.model import UNKNOWN, split_work
+from ert.points.model import UNKNOWN, split_work, work_name
 from ert.report.figures import Tags, Trace, markers
 from ert.report.looks import level_symbol, precision_colours
 from ert.report.markup import hover
@@ -20,6 +20,11 @@ from ert.units import with_prefix
 _SMALLEST, _LARGEST = 8.0, 30.0
 
 
+def whole_time_s(comparison: Comparison) -> float:
+    """Time of all kernels together, by which shares are taken; never 0."""
+    return sum(k.point.time_s for k in comparison.kernels) or 1.0
+
+
 def kernel_series(comparison: Comparison) -> tuple[Series, ...]:
     """Only for the axes, which must hold every point."""
     places = [(level, ai, rate) for k in comparison.kernels for level, ai, rate in places_of(k)]
@@ -28,7 +33,7 @@ def kernel_series(comparison: Comparison) -> tuple[Series, ...]:
 
 def kernel_traces(comparison: Comparison) -> list[Trace]:
     """A trace per level and kind of work; ``rows`` of each point is the index of its kernel in the comparison."""
-    whole = sum(k.point.time_s for k in comparison.kernels) or 1.0
+    whole_s = whole_time_s(comparison)
     groups: dict[tuple[str, str], list[int]] = {}
     for index, k in enumerate(comparison.kernels):
         for level, _, _ in places_of(k):
@@ -39,7 +44,7 @@ def kernel_traces(comparison: Comparison) -> list[Trace]:
         precision, path = split_work(key)
         xs, ys = zip(*((ai, rate) for k in kernels for where, ai, rate in places_of(k) if where == level), strict=True)
         tags = Tags(precision_colours(precision), level=level, key=precision_name(precision, path), layer="kernels", rows=rows)
-        sizes = [_size(k.point.time_s / whole) for k in kernels]
+        sizes = [_size(k.point.time_s / whole_s) for k in kernels]
         traces.append(markers(xs, ys, [_place_text(k, level) for k in kernels], tags, symbol=level_symbol(level), size=sizes))
     return traces
 
@@ -69,7 +74,7 @@ def bound_of(k: Judgement) -> str:
         return "unknown"
     if k.bound.kind == "latency":
         return "latency"
-    return f"{k.bound.kind}: {k.bound.level or precision_name(*split_work(k.bound.precision or UNKNOWN))}"
+    return f"{k.bound.kind}: {k.bound.level or work_name(k.bound.precision or UNKNOWN)}"
 
 
 def _size(time_share: float) -> float:

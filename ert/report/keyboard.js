@@ -25,12 +25,17 @@ function walkable(chart) {
     .filter(({ trace }) => trace.visible === true && trace.hoverinfo !== "skip" && trace.x.length);
 }
 
+// The numbers of a trace's points in the order in which the keys reach them.
+function fromLeftToRight(trace) {
+  return [...trace.x.keys()].sort((a, b) => trace.x[a] - trace.x[b]);
+}
+
 function move(chart, at, [traceStep, pointStep]) {
   const traces = walkable(chart);
   if (!traces.length) return;
   at.trace = (at.trace + traceStep + traces.length) % traces.length;
   const { trace, curveNumber } = traces[at.trace];
-  const order = [...trace.x.keys()].sort((a, b) => trace.x[a] - trace.x[b]);
+  const order = fromLeftToRight(trace);
   // A line says the same all along: from it, one key leads to the next place a third further.
   const stride = trace.mode === "lines" ? Math.ceil(order.length / 3) : 1;
   at.point = Math.max(0, Math.min(order.length - 1, at.point < 0 ? 0 : at.point + pointStep * stride));
@@ -64,6 +69,5 @@ function enter(chart, at) {
   const traces = walkable(chart);
   const entry = traces[at.trace];
   if (!entry || !entry.trace.meta.rows || at.point < 0) return;
-  const order = [...entry.trace.x.keys()].sort((a, b) => entry.trace.x[a] - entry.trace.x[b]);
-  selectKernel(entry.trace.meta.rows[order[at.point]]);
+  selectKernel(entry.trace.meta.rows[fromLeftToRight(entry.trace)[at.point]]);
 }

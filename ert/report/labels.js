@@ -1,9 +1,15 @@
 // Names written beside the lines and the longest kernels, placed anew whenever the chart changes its size, zoom or content.
 
+// In pixels, as every length here.
 const LINE_HEIGHT = 15;
 const LABEL_SIZE = 12;
+// No name beside a chart takes more of its width.
+const WIDEST_MARGIN = 300;
+// Room that a tick label needs: numbers are wider than high.
+const TICK_ROOM = { xaxis: 100, yaxis: 60 };
 // A label between two slopes stands nearer to its own where they are this far apart.
 const SLOPE_GAP = 22;
+// From the frame to a label right of it.
 const LEADER = 22;
 const NAMED_KERNELS = 8;
 // A telephone has no room for names among many markers; the table below has them.
@@ -56,13 +62,13 @@ function textWidth(text) {
 function ticksOf(figureId, name, range, length) {
   if (DATA.figures[figureId].layout[name].tickvals) return {};
   const decades = Math.abs(range[1] - range[0]);
-  return decades < 0.7 ? { tickmode: "auto" } : { tickmode: "linear", dtick: length / decades > (name === "xaxis" ? 100 : 60) ? "D2" : 1 };
+  return decades < 0.7 ? { tickmode: "auto" } : { tickmode: "linear", dtick: length / decades > TICK_ROOM[name] ? "D2" : 1 };
 }
 
 function rightMargin(figureId) {
   if (chartOf(figureId).clientWidth < NARROW) return 14;
   const labels = DATA.figures[figureId].traces.filter((t) => t.meta.place === "end").map((t) => textWidth(t.meta.label));
-  return labels.length ? Math.min(300, LEADER + 12 + Math.max(...labels)) : 20;
+  return labels.length ? Math.min(WIDEST_MARGIN, LEADER + 12 + Math.max(...labels)) : 20;
 }
 
 function escaped(text) {
@@ -152,11 +158,8 @@ function topLabels(traces, frame) {
 // The kernels that take the most time, at their slowest level, where there is room.
 function kernelLabels(traces, frame) {
   const places = new Map();
-  for (const trace of traces) {
-    trace.meta.rows.forEach((row, index) => {
-      const place = { row, x: trace.x[index], y: trace.y[index], size: sizeOf(trace, index), colour: trace.marker.color };
-      if (!places.has(row) || places.get(row).x < place.x) places.set(row, place);
-    });
+  for (const place of kernelPoints(traces)) {
+    if (!places.has(place.row) || places.get(place.row).x < place.x) places.set(place.row, place);
   }
   const taken = [];
   return [...places.values()]
@@ -194,10 +197,11 @@ function overlap(one, other) {
 // From one version of a kernel to the next, at the slowest level that both have.
 function arrows(figureId, shown) {
   if (figureId !== "roofline") return [];
-  const at = (row) => shown.filter((t) => t.meta.rows).flatMap((t) => t.meta.rows.map((r, i) => ({ r, level: t.meta.level, x: t.x[i], y: t.y[i] }))).filter((p) => p.r === row);
+  const points = kernelPoints(shown);
+  const startOf = (from, end) => points.find((p) => p.row === from && p.level === end.level);
   return DATA.steps.flatMap(([from, to]) => {
-    const later = at(to).sort((a, b) => b.x - a.x);
-    const pair = later.map((end) => [at(from).find((start) => start.level === end.level), end]).find(([start]) => start);
+    const later = points.filter((p) => p.row === to).sort((a, b) => b.x - a.x);
+    const pair = later.map((end) => [startOf(from, end), end]).find(([start]) => start);
     if (!pair) return [];
     const [start, end] = pair;
     return [{

@@ -6,7 +6,7 @@ import colorsys
 
 from ert.figure_style import OTHER_OP_DASHES, PATH_DASHES, Dashes, level_look, precision_colour
 
-# The two backgrounds; style.css has the same.
+# The two backgrounds, and below what is written on them; style.css has the same.
 LIGHT, DARK = "#ffffff", "#14181d"
 # Text must stand out this much from its background (WCAG 2.1, level AA).
 CONTRAST = 4.5
@@ -23,12 +23,12 @@ INK: Colour = ["#222222", "#e6e6e6"]
 
 def precision_colours(precision: str) -> Colour:
     """The colour of a precision, readable on both backgrounds."""
-    return both(precision_colour(precision))
+    return _both(precision_colour(precision))
 
 
 def series_colours(index: int) -> Colour:
     """The colour of the n-th operation or device."""
-    return both(_SERIES[index % len(_SERIES)])
+    return _both(_SERIES[index % len(_SERIES)])
 
 
 def level_symbol(level: str) -> str:
@@ -50,7 +50,7 @@ def _dash(dashes: Dashes) -> str:
     return "solid" if isinstance(dashes, str) else ",".join(f"{length * _PIXELS_PER_DASH:g}px" for length in dashes[1])
 
 
-def both(colour: str) -> Colour:
+def _both(colour: str) -> Colour:
     """The colour made darker, and made lighter, until it stands out from the light and from the dark background."""
     return [readable(colour, LIGHT), readable(colour, DARK)]
 

@@ -9,7 +9,7 @@ from ert.columns import intensity, interval, precision_name, share_of_limit, uni
 from ert.compare import Comparison
 from ert.errors import AnalysisError
 from ert.precisions import rate_unit
-from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers
+from ert.report.figures import Figure, Tags, Trace, line, log_axis, log_range, markers, spread
 from ert.report.kernels import kernel_series, kernel_traces
 from ert.report.looks import INK, level_dash, level_symbol, precision_colours, rate_dash
 from ert.report.markup import hover
@@ -50,17 +50,8 @@ def ceiling_text(c: Ceiling, title: str) -> str:
     """The hover label of a ceiling: every number the file has of it."""
     unit = unit_of(c)
     limit = f"{share_of_limit(c)} of the limit, {with_prefix(c.limit, unit)}" if c.limit else f"limit: {c.limit_source or 'not known'}"
-    state = ", ".join(
-        filter(
-            None,
-            (
-                f"{with_prefix(c.clock_hz, 'Hz')}" if c.clock_hz else "",
-                f"{c.threads} threads" if c.threads else "",
-                f"kernel {c.kernel}",
-                *c.flags,
-            ),
-        )
-    )
+    clock, threads = with_prefix(c.clock_hz, "Hz") if c.clock_hz else "", f"{c.threads} threads" if c.threads else ""
+    state = ", ".join(filter(None, (clock, threads, f"kernel {c.kernel}", *c.flags)))
     return hover(f"{with_prefix(c.value, unit)}  [95 %: {interval(c)}]", limit, state, title=title)
 
 
@@ -87,9 +78,7 @@ def _flat(ceilings: Ceilings, flat: Flat, chart: Chart) -> Trace:
     xs = log_range(flat.x_start, chart.x[1])
     text = ceiling_text(found, f"{name} roof, {flat.op}" if flat.is_roof else name)
     dash, width = rate_dash(flat.path, is_roof=flat.is_roof), 2.2 if flat.is_roof else 1.4
-    return line(xs, (flat.rate_flop_per_s,) * len(xs), text, tags, dash=dash, width=width) | {
-        "hovertemplate": "%{hovertext}<extra></extra>"
-    }
+    return line(xs, (flat.rate_flop_per_s,) * len(xs), text, tags, dash=dash, width=width)
 
 
 def _corner(curve: Curve) -> Trace:
@@ -106,10 +95,9 @@ def _measured(ceilings: Ceilings) -> list[Trace]:
         ai, rate, time_s = p.ai_flop_per_byte, p.rate_flop_per_s, p.median_time_s
         if p.status == "ok" and p.measures == "mixed" and p.level and ai and rate and time_s:
             key = precision_name(p.precision, p.path)
-            times = [t / p.repeats for t in p.undisturbed_s]
             text = hover(
                 f"{with_prefix(rate, 'FLOP/s')} at {intensity(ai)} FLOP/byte",
-                f"{with_prefix(p.flops / max(times), 'FLOP/s')} .. {with_prefix(p.flops / min(times), 'FLOP/s')} over {len(times)} samples",
+                spread([p.flops * p.repeats / t for t in p.undisturbed_s], "FLOP/s"),
                 f"{p.flops_per_element} FLOPs per element, {with_prefix(time_s, 's')} a pass",
                 title=f"measured: {key} at {p.level}",
             )
@@ -128,8 +116,8 @@ def _ridges(level: str, chart: Chart, *, is_labelled: bool) -> Trace:
     keys = [precision_name(r.precision, r.path) for r in ridges]
     texts = [_ridge_text(r, key) for r, key in zip(ridges, keys, strict=True)]
     xs, ys = tuple(r.ai_flop_per_byte for r in ridges), tuple(r.rate_flop_per_s for r in ridges)
-    drawn = markers(xs, ys, texts, Tags(INK, level=level), symbol="circle", size=6)
-    drawn["meta"] = {**Tags(INK, level=level).to_dict(), "ridge": True, "keys": keys}
+    tags = Tags(INK, level=level)
+    drawn = markers(xs, ys, texts, tags, symbol="circle", size=6) | {"meta": {**tags.to_dict(), "ridge": True, "keys": keys}}
     # Above the flat roof and left of the slope: measured points are never there.
     label = {"mode": "markers+text", "text": [r.label for r in ridges], "textposition": "top left"}
     return drawn | label if is_labelled else drawn

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from ert.columns import failures, notes, precision_name, roof_keys, roof_levels
@@ -63,7 +63,6 @@ def roofline_section(content: Content, figure: Figure) -> Section:
     keys = roof_keys(ceilings)
     others = sum(not c.roof for c in ceilings.compute_ceilings)
     has_kernels = bool(content.comparison and content.comparison.kernels)
-    layers = {t["meta"].get("layer") for t in figure.traces if isinstance(t["meta"], dict)}
     offered = {
         "kernels": Switch("kernels", "kernels"),
         "points": Switch("points", "measured points", is_on=not has_kernels),
@@ -74,7 +73,7 @@ def roofline_section(content: Content, figure: Figure) -> Section:
         "div",
         switches("roofline", "level", "Memory levels", [Switch(name, name, level_swatch(name)) for name in roof_levels(ceilings)]),
         switches("roofline", "key", "Precisions", [_precision_switch(*key) for key in keys]),
-        switches("roofline", "layer", "Show", [s for layer, s in offered.items() if layer in layers]),
+        switches("roofline", "layer", "Show", [s for layer, s in offered.items() if layer in figure.tagged("layer")]),
         cls="controls",
     )
     hint = "Hover over a line or point for its numbers and their 95 % intervals; drag to zoom, double-click to zoom out. "
@@ -138,11 +137,9 @@ def ceilings_section(content: Content) -> Section:
 
 def curves_section(figure: Figure) -> Section:
     """The working-set curves."""
-    metas = [t["meta"] for t in figure.traces if isinstance(t["meta"], dict)]
-    ops = list(dict.fromkeys(m["op"] for m in metas if "op" in m))
     controls = tag(
         "div",
-        switches("curves", "op", "Operations", [Switch(op, op, series_swatch(i)) for i, op in enumerate(ops)]),
+        switches("curves", "op", "Operations", [Switch(op, op, series_swatch(i)) for i, op in enumerate(figure.tagged("op"))]),
         cls="controls",
     )
     caption = "Thick lines: the plateaus that became ceilings. Dotted: where a level is full, as the device reports it."
@@ -151,14 +148,12 @@ def curves_section(figure: Figure) -> Section:
 
 def sweep_section(content: Content, figure: Figure) -> Section:
     """The FLOP sweep, one precision at a time."""
-    metas = [t["meta"] for t in figure.traces if isinstance(t["meta"], dict)]
-    levels = list(dict.fromkeys(m["level"] for m in metas if "level" in m))
     colours = {name: series_swatch(index) for index, name in enumerate(FAST_TO_SLOW)}
     keys = [Switch(key, key, is_on=not index) for index, key in enumerate(sweep_keys(content.ceilings))]
     controls = tag(
         "div",
         switches("sweep", "key", "Precision", keys, one_of=True),
-        switches("sweep", "level", "Memory levels", [Switch(level, level, colours.get(level, EMPTY)) for level in levels]),
+        switches("sweep", "level", "Memory levels", [Switch(level, level, colours.get(level, EMPTY)) for level in figure.tagged("level")]),
         cls="controls",
     )
     caption = (
@@ -212,19 +207,16 @@ def _finding(f: Finding) -> Html:
 def provenance_section(content: Content) -> Section:
     """Where the numbers come from, and the command that makes them again."""
     found = provenance(content.ceilings)
-    facts = {
-        "device": found.device,
-        "clock": found.clock,
-        "threads": found.threads,
-        "date": found.date,
-        "tool": found.tool,
-        **dict(_flat("", content.ceilings.environment)),
-        **{f"device {name}": text for name, text in _flat("", content.ceilings.device) if name not in ("name", "id")},
-    }
-    rows = [piece for name, text in facts.items() if text for piece in (tag("dt", name), tag("dd", text))]
+    first = {name: getattr(found, name) for name in ("device", "clock", "threads", "date", "tool")}
+    device = {f"device {name}": text for name, text in _flat("", content.ceilings.device) if name not in ("name", "id")}
     again = [tag("p", "Make it again with:"), tag("pre", found.command)]
-    details = tag("details", tag("summary", "Everything the file says of the machine"), tag("dl", *rows[10:]))
-    return Section("provenance", "Provenance", joined([tag("dl", *rows[:10]), *again, details]))
+    everything = _terms(dict(_flat("", content.ceilings.environment)) | device)
+    details = tag("details", tag("summary", "Everything the file says of the machine"), everything)
+    return Section("provenance", "Provenance", joined([_terms(first), *again, details]))
+
+
+def _terms(facts: Mapping[str, str]) -> Html:
+    return tag("dl", *(piece for name, text in facts.items() if text for piece in (tag("dt", name), tag("dd", text))))
 
 
 def _flat(prefix: str, facts: object) -> Iterator[tuple[str, str]]:

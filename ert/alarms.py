@@ -3,7 +3,8 @@
 Every night is judged by the nights before it alone, all series at once. Three questions are asked:
 - is this night unusual? z on log ratios to a rolling baseline without its outliers (Hampel 1974), as a Q chart (Quesenberry 1991);
 - do the last nights add up to a loss? self-starting CUSUM (Hawkins, "Self-starting CUSUM charts for location and scale",
-  The Statistician 36, 1987) of winsorized z, so that no single night can trip it (Lucas & Crosier, "Robust CUSUM", 1982);
+  The Statistician 36, 1987) of winsorized z, so that no single night can trip it (Lucas & Crosier, "Robust CUSUM", 1982). It takes
+  the z for independent, and they share the errors of one short baseline: the nights of the sum must pass a test together as well;
 - is the median of the last nights below the reference, which never moves by itself?
 """
 
@@ -17,7 +18,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ert.history_rules import Rules
-from ert.history_stats import MEDIAN_PENALTY, Bools, Floats, Ints, Spread, is_slide, normal_z, push, row_medians, spread, without_gross
+from ert.history_stats import (
+    MEDIAN_PENALTY,
+    Bools,
+    Difference,
+    Floats,
+    Ints,
+    Spread,
+    difference,
+    is_slide,
+    normal_z,
+    push,
+    row_medians,
+    split,
+    spread,
+    without_gross,
+)
 
 StepKind = Literal["suspect", "regression", "improvement", "throttled", "environment_change"]
 # Position + 1 is the code of a kind in ``Judgement.kind``; 0 is a night with nothing to say.
@@ -32,6 +48,11 @@ _DELAY = 2
 _MOVED_Z = 3.0
 # So few nights cannot show whether they slide; they are a loss.
 _SHORT_RUN = 4
+# A gain can wait, and one that is believed too soon turns the ordinary nights after it into a loss: twice the nights of a loss.
+_GAIN_NIGHTS = 6
+# So far from the baseline must the nights of a step be together: 1 in 20,000, on one side. Where three standard deviations of the mean
+# of _LAST nights are more than ``least_change``, that guards no more: there it must be 1 in 1,000,000.
+_APART_Z, _APART_IN_NOISE_Z = 3.9, 4.75
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,10 +269,16 @@ def _mark(found: Judgement, tonight: _Tonight, rows: Bools, kind: int, since: In
 
 
 def _follow_loss(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
-    """A loss stays raised until the median of several nights is nearer to the baseline; that stands still meanwhile."""
+    """A loss stays raised until the median of several nights is half way back, in size or in certainty; the baseline waits for it.
+
+    Only nights after it was raised count: those that raised it were chosen for being low, and would keep a false alarm alive.
+    """
     push(state.recent, rows, tonight.value)
-    last = np.median(state.recent[:, -rules.nights.recover :], axis=1) - tonight.spread.mean
-    over = rows & (last > state.loss / 2)
+    last = row_medians(state.recent[:, -rules.nights.recover :]) - tonight.spread.mean
+    with np.errstate(invalid="ignore", divide="ignore"):
+        error = tonight.sigma * np.sqrt(MEDIAN_PENALTY / rules.nights.recover + 1 / tonight.spread.nights)
+        z = normal_z(last / error, tonight.spread.nights - 1)
+    over = rows & ((last > state.loss / 2) | (z > -_APART_Z / 2))
     _mark(found, tonight, rows & ~over, REGRESSION, state.low.since)
     state.is_lost[over] = False
     state.recent[over] = np.nan
@@ -288,32 +315,74 @@ def _watch(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rule
         # Twice the limit is certainty enough; a sum that grew without end would not come back in time.
         side.add(rows, np.clip(tonight.z, -step.clip_z, step.clip_z), step.slack_z, 2 * step.limit_z, tonight.number)
     size = np.where(rows, row_medians(state.trail[:, -_LAST:]) - tonight.spread.mean, 0.0)
-    lost = _steps(state, rows & (state.low.value > step.limit_z) & (size <= np.log1p(-step.least_change)))
-    gained = rows & (state.high.value > step.limit_z)
+    lost = _losses(state, rows & (state.low.value > step.limit_z) & (size <= np.log1p(-step.least_change)), rules)
+    gained = _gains(state, rows & (state.high.value > step.limit_z) & (state.high.nights >= _GAIN_NIGHTS), rules)
     _mark(found, tonight, rows & tonight.is_far(step.suspect_z) & ~lost & ~gained, SUSPECT)
     _mark(found, tonight, lost, REGRESSION, state.low.since)
     _mark(found, tonight, gained & (size >= np.log1p(step.least_change)), IMPROVEMENT, state.high.since)
     state.is_lost |= lost
     state.loss[lost] = size[lost]
-    push(state.recent, lost, tonight.value)
-    # Whatever is gained is the new standard at once, also where it is too little to report.
-    state.trail[gained, :-_LAST] += size[gained, None]
+    _leave_out(state, lost)
+    state.recent[lost] = np.nan
+    # Whatever is gained is the new standard, also where it is too little to report.
+    _move_up(state, gained, step.least_change)
     state.low.clear(gained)
     state.high.clear(gained)
 
 
-def _steps(state: _State, tripped: Bools) -> Bools:
+def _losses(state: _State, tripped: Bools, rules: Rules) -> Bools:
     """Those whose sum comes from a step. A slide is left to the reference, which sees it; the rolling baseline goes along."""
     lost = tripped.copy()
     for row in map(int, np.flatnonzero(tripped)):
-        if state.low.nights[row] > _SHORT_RUN and is_slide(state.trail[row]):
+        nights = int(state.low.nights[row])
+        lost[row] = _is_apart(state.trail[row], nights, rules)
+        if lost[row] and nights > _SHORT_RUN and is_slide(state.trail[row]):
             lost[row] = False
             state.low.clear(row)
     return lost
 
 
+def _leave_out(state: _State, lost: Bools) -> None:
+    """The baseline of a loss ends before the loss; the last _DELAY nights are no part of it anyway."""
+    for row in map(int, np.flatnonzero(lost)):
+        _, loss = split(state.trail[row], int(state.low.nights[row]))
+        more = max(loss.size - _DELAY, 0)
+        state.trail[row] = np.concatenate([np.full(more, np.nan), state.trail[row, : state.trail.shape[1] - more]])
+
+
+def _gains(state: _State, tripped: Bools, rules: Rules) -> Bools:
+    """Those whose nights are, all together, beyond any doubt: the end of a gain that was none would be raised as a loss for good."""
+    gained = tripped.copy()
+    for row in map(int, np.flatnonzero(tripped)):
+        gained[row] = _step(-state.trail[row], int(state.high.nights[row]), rules).z < -_APART_IN_NOISE_Z
+    return gained
+
+
+def _is_apart(trail: Floats, nights: int, rules: Rules) -> bool:
+    """Whether the last nights of a trail (w,), those of the sum or _LAST of them, lie below the others, and not by chance."""
+    for step in (_step(trail, nights, rules), _step(trail, _LAST, rules)):
+        in_noise = 3 * step.sigma / np.sqrt(_LAST) > rules.step.least_change
+        if step.z < -(_APART_IN_NOISE_Z if in_noise else _APART_Z):
+            return True
+    return False
+
+
+def _step(trail: Floats, last: int, rules: Rules) -> Difference:
+    """From the nights before the last ones to these."""
+    before, after = split(trail, last)
+    return difference(without_gross(before[None], rules.step.least_change)[0], after, rules.baseline.least_noise)
+
+
+def _move_up(state: _State, gained: Bools, least_change: float) -> None:
+    """Move the baseline of before a gain by as much."""
+    for row in map(int, np.flatnonzero(gained)):
+        before, after = split(state.trail[row], int(state.high.nights[row]))
+        usual = np.nanmean(without_gross(before[None], least_change))
+        state.trail[row, : -after.size] += np.median(after) - usual
+
+
 def _drift(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
-    """The median of the last nights against the reference; raised until it is half way back."""
+    """The median of the last nights against the reference; raised until it is half way back, in size or in certainty."""
     # The nights of a settling came in together, at its end.
     push(state.recent, rows & ~state.settling, tonight.value)
     asked = rows & np.isfinite(state.recent).all(axis=1) & (state.reference_nights > 0)
@@ -323,7 +392,7 @@ def _drift(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rule
     # Successive differences of n nights are worth two thirds of n - 1 degrees of freedom (von Neumann 1941).
     z = normal_z(away / error, (tonight.spread.nights - 1) * 2 / 3)
     begins = asked & ~state.settling & (away <= np.log1p(-rules.drift.change)) & (z < -rules.drift.z)
-    goes_on = asked & state.is_drifting & (away <= np.log1p(-rules.drift.change / 2))
+    goes_on = asked & state.is_drifting & (away <= np.log1p(-rules.drift.change / 2)) & (z < -rules.drift.z / 2)
     state.drift_since[begins & ~state.is_drifting] = tonight.number
     state.is_drifting[asked] = (begins | goes_on)[asked]
     raised = asked & state.is_drifting

@@ -67,6 +67,28 @@ def normal_z(t: Floats, freedom: Floats | Ints) -> Floats:
     return np.asarray(np.sign(t) * np.minimum(-tail, _LARGEST_Z), dtype=np.float64)
 
 
+class Difference(NamedTuple):
+    """How far the mean of some nights is from that of others: as a normal z, and the standard deviation of a night it was judged by."""
+
+    z: float
+    sigma: float
+
+
+def difference(before: Floats, after: Floats, least_sigma: float) -> Difference:
+    """Of two stretches of nights (n,) and (m,), NaN left out; their standard deviation is not believed below ``least_sigma``.
+
+    The scatter of both stretches counts: three nights that disagree prove less, and a short baseline gains two degrees of freedom.
+    Source: Student's test of two samples with one variance ("The probable error of a mean", Biometrika 6, 1908; Fisher,
+    "Applications of Student's distribution", Metron 5, 1925).
+    """
+    samples = [values[np.isfinite(values)] for values in (before, after)]
+    freedom = sum(values.size for values in samples) - 2
+    squares = sum(float(((values - values.mean()) ** 2).sum()) for values in samples)
+    sigma = max(float(np.sqrt(squares / freedom)), least_sigma)
+    t = (samples[1].mean() - samples[0].mean()) / (sigma * np.sqrt(sum(1 / values.size for values in samples)))
+    return Difference(float(normal_z(np.array([t]), np.array([freedom]))[0]), sigma)
+
+
 def without_gross(window: Floats, least: float) -> Floats:
     """The window (s, w) with NaN for nights that lie ``least`` and five robust standard deviations from the median.
 
@@ -83,6 +105,13 @@ def row_medians(values: Floats) -> Floats:
     count = np.isfinite(values).sum(axis=1)
     rows, last = np.arange(count.size), values.shape[1] - 1
     return np.asarray((ordered[rows, np.maximum(count - 1, 0) // 2] + ordered[rows, np.minimum(count // 2, last)]) / 2)
+
+
+def split(trail: Floats, last: int) -> tuple[Floats, Floats]:
+    """The nights of a trail (w,) before the last ones, and these: no more than half of all; NaN left out."""
+    known = trail[np.isfinite(trail)]
+    cut = known.size - min(last, known.size // 2)
+    return known[:cut], known[cut:]
 
 
 def push(buffer: Floats, rows: Bools, value: Floats) -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
-from ert.history_stats import is_slide, normal_z, push, row_medians, spread, without_gross
+from ert.history_stats import difference, is_slide, normal_z, push, row_medians, split, spread, without_gross
 
 NAN = np.nan
 
@@ -42,6 +42,24 @@ def test_normal_z_of_the_impossible_is_finite() -> None:
     assert np.isfinite(normal_z(np.array([-1e9, 1e9, -np.inf]), np.array([1000, 1000, 1000]))).all()
 
 
+@given(
+    arrays(np.float64, (14,), elements=st.floats(-0.1, 0.1), unique=True),
+    arrays(np.float64, (3,), elements=st.floats(-0.1, 0.1), unique=True),
+)
+def test_a_difference_is_as_improbable_as_students_test_of_two_samples_says(before: np.ndarray, after: np.ndarray) -> None:
+    found, expected = difference(before, after, 1e-9), stats.ttest_ind(after, before)
+    assert found.z == pytest.approx(np.sign(expected.statistic) * stats.norm.isf(expected.pvalue / 2), rel=1e-6, abs=1e-6)
+    assert found.sigma == pytest.approx(np.sqrt((13 * before.var(ddof=1) + 2 * after.var(ddof=1)) / 15))
+
+
+def test_a_difference_leaves_out_what_is_missing_and_believes_no_noise_below_the_least() -> None:
+    before, after = np.array([0.0, 0.001, NAN, -0.001, 0.0]), np.array([-0.01, NAN, -0.01])
+    found = difference(before, after, 0.002)
+    assert found.sigma == 0.002
+    # Six nights, four degrees of freedom; t = -0.01 / (0.002 sqrt(1/4 + 1/2)).
+    assert stats.norm.cdf(found.z) == pytest.approx(stats.t.cdf(-5 / np.sqrt(0.75), 4))
+
+
 @given(arrays(np.float64, (4, 7), elements=st.floats(-5, 5) | st.just(NAN)))
 def test_row_medians_are_numpys(values: np.ndarray) -> None:
     found = row_medians(values)
@@ -57,6 +75,12 @@ def test_only_what_is_far_by_both_measures_is_gross() -> None:
     quiet[4] = -0.02
     assert np.isnan(without_gross(quiet[None], 0.015))[0].tolist() == [i == 4 for i in range(9)]
     assert np.isfinite(without_gross(noisy[None], 0.015)).all()
+
+
+def test_split_gives_the_last_nights_no_more_than_half() -> None:
+    trail = np.array([NAN, 1.0, 2.0, 3.0, 4.0, 5.0])
+    assert [part.tolist() for part in split(trail, 1)] == [[1.0, 2.0, 3.0, 4.0], [5.0]]
+    assert [part.tolist() for part in split(trail, 4)] == [[1.0, 2.0, 3.0], [4.0, 5.0]]
 
 
 def test_push_moves_the_chosen_rows_only() -> None:

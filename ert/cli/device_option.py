@@ -6,14 +6,13 @@ import os
 
 import click
 
-from ert.devices import canonical_id
 from ert.ranks import own_device
 
 
 def device_id_of(asked: str | None) -> str:
-    """The id of the device asked for; of the one that is taken otherwise, which is said. Raises DeviceError if there is none."""
+    """The id asked for, as ``DeviceId`` read it; else that of the device that is taken, which is said. Raises DeviceError for none."""
     if asked is not None:
-        return canonical_id(asked)
+        return asked
     chosen, why = own_device(os.environ)
     click.echo(f"device: {chosen.id} ({chosen.name}), {why}", err=True)
     return chosen.id

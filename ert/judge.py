@@ -105,6 +105,13 @@ class Judgement:
     flags: tuple[str, ...]
     excess: float | None = None
 
+    @property
+    def shown_ai(self) -> tuple[str, float | None]:
+        """(level, FLOP/byte): of all levels the one that binds, else the slowest that is known; ("", None) if none is."""
+        binding = self.bound.level if self.bound else None
+        candidates = (binding, *reversed(FAST_TO_SLOW))
+        return next(((level, ai) for level in candidates if level and (ai := self.ai.get(level))), ("", None))
+
 
 def roofs_of(ceilings: Ceilings) -> Roofs:
     """The roofs of a file as intervals, and its launch overhead."""

@@ -19,6 +19,9 @@ _TELLING_RATIOS = (
     (1024.0, "KiB taken for kB"),
     (1e6, "two decimal prefixes"),
 )
+_RATIO_TOLERANCE = 0.03
+# Clocks and caches explain less than this over the roof.
+_NO_FAST_KERNEL = 1.5
 
 
 def advice(judgement: Judgement, roofs: Roofs) -> str:
@@ -47,9 +50,9 @@ def _first(judgement: Judgement, roofs: Roofs) -> list[str]:
 def _above(judgement: Judgement, excess: float) -> str:
     percent = f"{100 * excess:.0f} % of the roof, beyond its interval."
     for ratio, cause in _TELLING_RATIOS:
-        if abs(excess / ratio - 1) < 0.03:
+        if abs(excess / ratio - 1) < _RATIO_TOLERANCE:
             return f"{percent} A factor of {ratio:g} is typical of an error of units, precision or counters: {cause}."
-    if excess > 1.5:
+    if excess > _NO_FAST_KERNEL:
         return f"{percent} Suspect an error of units, precision or counters before a fast kernel."
     if judgement.bound is not None and judgement.bound.kind == "bandwidth":
         return f"{percent} Check: traffic served by a cache, compressible or zero data, memory clock, traffic counted at another level."

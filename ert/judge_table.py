@@ -91,15 +91,8 @@ def _titled(k: Judgement) -> str:
 
 
 def _spoken_ai(k: Judgement) -> str:
-    level, ai = _ai(k)
+    level, ai = k.shown_ai
     return f"{ai:.4g} {level}" if ai is not None else "-"
-
-
-def _ai(k: Judgement) -> tuple[str, float | None]:
-    if k.bound and k.bound.level and k.ai.get(k.bound.level) is not None:
-        return k.bound.level, k.ai[k.bound.level]
-    known = [(level, ai) for level in ("DRAM", "L3", "L2", "L1", "shared") if (ai := k.ai.get(level)) is not None]
-    return known[0] if known else ("", None)
 
 
 def _best_bandwidth(k: Judgement) -> str:

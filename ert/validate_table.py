@@ -7,13 +7,13 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
+from ert.columns import Column
 from ert.spec_units import parse_amount
 from ert.units import SYMBOLS, capacity, with_prefix
 from ert.validation import Row, Validation
 
 _STYLES = {"pass": "", "below": "bold red", "above": "bold yellow", "unknown": "dim"}
-
-
+_PEAK = "peak"
 # Narrower than this, the table leaves out the theoretical peak and keeps its ratio: numbers that are cut off help nobody.
 ROOMY_WIDTH = 84
 
@@ -37,27 +37,26 @@ def _heading(validation: Validation) -> Text:
     return text
 
 
-def validation_columns(validation: Validation) -> dict[str, list[str]]:
-    """Name of a column -> its cells, for whatever draws them."""
-    return {
-        "what": [row.what for row in validation.rows],
-        "sheet": [_promised(row) for row in validation.rows],
-        "peak": [_amount(row.theoretical, row) for row in validation.rows],
-        "measured": [_amount(row.measured, row) for row in validation.rows],
-        "of sheet": [_percent(row.ratio) for row in validation.rows],
-        "of peak": [_percent(row.theoretical_ratio) for row in validation.rows],
-        "verdict": [row.verdict for row in validation.rows],
-    }
+def validation_columns(validation: Validation) -> list[Column]:
+    """For whatever draws them; one cell per row of the validation."""
+    rows = validation.rows
+    return [
+        Column("what", [row.what for row in rows]),
+        Column("sheet", [_promised(row) for row in rows], is_number=True),
+        Column(_PEAK, [_amount(row.theoretical, row) for row in rows], is_number=True),
+        Column("measured", [_amount(row.measured, row) for row in rows], is_number=True),
+        Column("of sheet", [_percent(row.ratio) for row in rows], is_number=True),
+        Column("of peak", [_percent(row.theoretical_ratio) for row in rows], is_number=True),
+        Column("verdict", [row.verdict for row in rows]),
+    ]
 
 
 def _table(validation: Validation, *, is_roomy: bool) -> Table:
-    columns = validation_columns(validation)
-    if not is_roomy:
-        del columns["peak"]
+    columns = [c for c in validation_columns(validation) if is_roomy or c.name != _PEAK]
     table = Table(box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, show_edge=False)
-    for name in columns:
-        table.add_column(name, justify="left" if name in ("what", "verdict") else "right", overflow="fold")
-    for row, cells in zip(validation.rows, zip(*columns.values(), strict=True), strict=True):
+    for c in columns:
+        table.add_column(c.name, justify="right" if c.is_number else "left", overflow="fold")
+    for row, cells in zip(validation.rows, zip(*(c.cells for c in columns), strict=True), strict=True):
         *plain, verdict = cells
         table.add_row(*map(Text, plain), Text(verdict, style=_STYLES[row.verdict]))
     return table

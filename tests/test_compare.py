@@ -73,6 +73,14 @@ def test_every_level_has_its_own_intensity_and_the_slowest_time_binds():
     assert k.bandwidth_share == pytest.approx({"DRAM": 0.8, "L2": 0.64, "L1": 0.32})
     k = judged(point(flops={"fp64": 2e9}, DRAM=1e9, L2=4e9, L1=8e9))
     assert k.bound is not None and k.bound.level == "L2"
+    assert k.shown_ai == ("L2", 0.5)
+
+
+def test_the_intensity_that_is_shown_is_the_slowest_levels_where_no_level_binds():
+    k = judged(point(time_s=1, flops={"fp64": 2e15}, DRAM=1e9, L1=8e9))
+    assert k.bound is not None and k.bound.kind == "compute"
+    assert k.shown_ai == ("DRAM", 2e6)
+    assert judged(point(flops={}, DRAM=1e9)).shown_ai == ("", None)
 
 
 def test_precision_and_path_choose_the_roof():

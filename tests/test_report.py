@@ -168,6 +168,11 @@ def test_a_kernel_stands_at_its_flops_over_its_bytes_and_knows_its_row():
                 assert (index, level) not in placed
 
 
+def test_one_kernel_is_counted_as_one():
+    page = Outline(render_report(Content(ceilings=GPU, comparison=kernels(GPU, 1))))
+    assert "1 kernel" in [text for _, text in page.all("caption")]
+
+
 def test_a_kernel_without_flops_keeps_its_row():
     rows = {attributes["data-kernel"]: text for attributes, text in OUTLINE.all("tr") if "data-kernel" in attributes}
     assert len(rows) == 20

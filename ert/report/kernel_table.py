@@ -9,7 +9,6 @@ from ert.compare import Comparison
 from ert.jsontypes import Json
 from ert.judge import Judgement, Roofs
 from ert.judge_advice import advice
-from ert.levels import FAST_TO_SLOW
 from ert.report.kernels import bound_of, hover_parts, launches, whole_time_s
 from ert.report.markup import Html, tag
 from ert.short_names import short_name
@@ -46,7 +45,7 @@ def kernels_html(comparison: Comparison) -> Html:
     rows = [_row(i, comparison.kernels[i], whole_s) for i in order]
     table = tag(
         "table",
-        tag("caption", f"{len(rows)} kernels"),
+        tag("caption", "1 kernel" if len(rows) == 1 else f"{len(rows)} kernels"),
         tag("thead", tag("tr", *heads)),
         tag("tbody", *rows),
         id="kernel-table",
@@ -67,7 +66,7 @@ def _row(index: int, k: Judgement, whole_s: float) -> Html:
 def _cells(k: Judgement, whole_s: float) -> dict[str, _Cell]:
     """Column -> cell; a kernel without FLOPs is rated by its bandwidth."""
     share = k.point.time_s / whole_s
-    level, ai = _binding_ai(k)
+    level, ai = k.shown_ai
     bandwidth = max(k.bandwidth_share.values(), default=None)
     label = f" [{short_name(k.point.label, _LABEL_IN_ROW)}]" if k.point.label else ""
     return {
@@ -82,13 +81,6 @@ def _cells(k: Judgement, whole_s: float) -> dict[str, _Cell]:
         "of bandwidth": _Cell("-" if bandwidth is None else f"{100 * bandwidth:.1f} %", bandwidth),
         "flags": _Cell(", ".join(k.flags), is_number=False),
     }
-
-
-def _binding_ai(k: Judgement) -> tuple[str, float | None]:
-    """On the level that binds, else on the slowest that is known."""
-    if k.bound and k.bound.level and k.ai.get(k.bound.level):
-        return k.bound.level, k.ai[k.bound.level]
-    return next(((level, k.ai[level]) for level in reversed(FAST_TO_SLOW) if k.ai.get(level)), ("", None))
 
 
 def details(comparison: Comparison) -> list[dict[str, Json]]:

@@ -71,7 +71,7 @@ def limit_sources(ceilings: Ceilings) -> list[str]:
 
 def validation_html(validation: Validation) -> Html:
     """One row per number of the sheet, and per roof that it does not speak of."""
-    columns = [Column(name, cells, is_number=name not in ("what", "verdict")) for name, cells in validation_columns(validation).items()]
+    columns = validation_columns(validation)
     caption = f"{validation.device} against {validation.spec or 'its theoretical peak'}"
     return html_table(caption, columns, plain_rows(columns, [f"verdict-{row.verdict}" for row in validation.rows]))
 

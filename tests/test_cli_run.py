@@ -79,13 +79,14 @@ def test_vecadd_with_own_kernels_only_and_a_named_file(tmp_path: Path):
 @pytest.mark.parametrize(
     ("arguments", "code", "words"),
     [
-        (("gemm", "--size", "100"), 1, "--size 100"),
+        (("gemm", "--size", "100"), 2, "--size 100"),
         (("axpy", "--threads", "0"), 2, "'--threads': 0 is not in the range x>=1"),
         (("axpy", "--threads", "100000"), 1, "--threads 100000"),
         (("axpy", "--stride", "0"), 2, "'--stride': 0 is not in the range x>=1"),
         (("axpy", "--offset", "-4"), 2, "'--offset': -4 is not in the range x>=0"),
         (("axpy", "--device", "all"), 2, "'--device': all: unknown"),
-        (("axpy", "--offset", "3"), 1, "--offset 3"),
+        (("axpy", "--offset", "3"), 2, "--offset 3"),
+        (("axpy", "--stride", "99999"), 2, "--stride 99999: from 1 to"),
         (("gemm", "--stride", "2"), 2, "--stride and --offset are for axpy"),
         (("fft",), 2, "'fft' is not one of"),
         (("axpy", "--ceilings", "none.json"), 1, "none.json: cannot be read"),

@@ -10,7 +10,7 @@ from typing import Protocol
 from ert.ceilings import Ceilings
 from ert.compare import Comparison, compare
 from ert.devices.base import LevelFacts
-from ert.errors import AnalysisError, ConfigError
+from ert.errors import AnalysisError, ConfigError, UsageError
 from ert.findings import Finding
 from ert.plot_points import PlotKernels, plot_kernels
 from ert.points.model import KernelPoint, Origin, Reading, Skipped, work_key
@@ -87,7 +87,7 @@ class Experiment:
 
 
 def plan(wish: Wish, bench: Bench) -> list[Case]:
-    """The cases in the order of their trajectories. Raises ConfigError for what the device cannot do."""
+    """The cases in the order of their trajectories. Raises UsageError for what cannot be, ConfigError for what the device cannot do."""
     known = bench.precisions_of(wish.workload)
     wanted = wish.precisions or known
     if unknown := [p for p in wanted if p not in known]:
@@ -107,8 +107,8 @@ def _cases(wish: Wish, bench: Bench, precision: str, by: str) -> Iterator[Case]:
         yield from (replace(first, size=size) for size in sorted(wish.sizes or GEMM_SIZES))
         return
     strides = tuple(sorted(wish.strides or STRIDES, reverse=True)) if wish.workload == "axpy" else (1,)
-    if any(not 1 <= stride <= _MAX_STRIDE for stride in strides):
-        raise ConfigError(f"--stride must be between 1 and {_MAX_STRIDE}.")
+    if strides[0] > _MAX_STRIDE or strides[-1] < 1:
+        raise UsageError(f"--stride {', '.join(map(str, strides))}: from 1 to {_MAX_STRIDE}.")
     for size in wish.sizes or (_default_elements(first, bench),):
         whole = math.lcm(bench.share_elements, *(stride * bench.share_elements for stride in strides))
         sized = replace(first, size=max(size // whole, 1) * whole)
@@ -130,9 +130,9 @@ def _default_offsets(case: Case) -> tuple[int, ...]:
 
 def _check(case: Case, bench: Bench) -> None:
     if case.workload == "gemm" and (case.size < 1 or case.size % bench.gemm_multiple):
-        raise ConfigError(f"--size {case.size}: GEMM sizes here are multiples of {bench.gemm_multiple}, the block of the own kernel.")
+        raise UsageError(f"--size {case.size}: GEMM sizes here are multiples of {bench.gemm_multiple}, the block of the own kernel.")
     if case.offset_bytes % case.element_bytes or not 0 <= case.offset_bytes < 4096:
-        raise ConfigError(f"--offset {case.offset_bytes}: a multiple of {case.element_bytes} bytes below 4096 ({case.precision}).")
+        raise UsageError(f"--offset {case.offset_bytes}: a multiple of {case.element_bytes} bytes below 4096 ({case.precision}).")
     if case.working_set_bytes > bench.memory_budget_bytes():
         raise ConfigError(f"--size {case.size}: {case.working_set_bytes} bytes are more than this device has free.")
 

@@ -9,6 +9,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -200,7 +201,7 @@ def test_a_night_that_is_interrupted_leaves_no_run_and_can_be_resumed(
     store: Path, machines: list[Machine | Exception], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     progress = Silent()
-    monkeypatch.setattr(progress, "update", interrupt_at(0.5))
+    monkeypatch.setattr(progress, "update", interrupt_at(5))
     with pytest.raises(Interrupted) as stopped:
         run_night(store, REQUEST, RULES, progress)
     journal = stopped.value.journal
@@ -213,9 +214,12 @@ def test_a_night_that_is_interrupted_leaves_no_run_and_can_be_resumed(
     assert len(everything_below(store)) == 21
 
 
-def interrupt_at(share: float) -> Callable[[float, float | None, str], None]:
-    def update(done: float, _eta_s: float | None, _doing: str) -> None:
-        if done > share:
+def interrupt_at(visit: int) -> Callable[[float, float | None, str], None]:
+    """Progress that is told of so many visits and no more."""
+    told = count()
+
+    def update(_share: float, _eta_s: float | None, _doing: str) -> None:
+        if next(told) == visit:
             os.kill(os.getpid(), signal.SIGINT)
 
     return update

@@ -32,13 +32,12 @@ def write_bytes_atomic(path: StrPath, data: bytes) -> None:
     """Write ``data`` so that ``path`` holds either all of it or what it held before.
 
     The bytes go to a temporary file in the same folder, are flushed to the disk and renamed onto
-    ``path``; missing folders are made. What is there but no ordinary file (a pipe, a device) is written
-    into and never replaced. Raises ErtError with the path and the system's words, and leaves no
-    temporary file behind.
+    ``path``; missing folders are made. What ``is_stream`` is written into and never replaced. Raises
+    ErtError with the path and the system's words, and leaves no temporary file behind.
     """
     target = Path(path)
     try:
-        if target.exists() and not target.is_file():
+        if is_stream(target):
             target.write_bytes(data)
             return
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -50,6 +49,27 @@ def write_bytes_atomic(path: StrPath, data: bytes) -> None:
             temporary.replace(target)
     except OSError as error:
         raise ErtError(f"{target}: cannot be written: {error.strerror or error}. {write_remedy(error)}") from error
+
+
+def is_stream(path: StrPath) -> bool:
+    """Whether a path names a device, a pipe, or what is open already: ``/dev/stdout`` may be an ordinary file behind a name of all."""
+    target = Path(path)
+    folder = Path(os.path.realpath(target.parent))
+    return folder == Path("/dev") or folder.is_relative_to("/proc") or (target.exists() and not target.is_file())
+
+
+def is_folder(path: StrPath) -> bool:
+    """Whether a folder is there; False also for what nobody may look at, of which reading it says more."""
+    with suppress(OSError):
+        return Path(path).is_dir()
+    return False
+
+
+def is_ordinary_file(path: StrPath) -> bool:
+    """Whether a file is there that is no pipe and no device; False also for what nobody may look at."""
+    with suppress(OSError):
+        return Path(path).is_file()
+    return False
 
 
 def write_remedy(error: OSError, other: str = "name another place") -> str:

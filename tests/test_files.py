@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import subprocess
 import sys
@@ -13,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ert.errors import ErtError, SchemaError
-from ert.files import dump_json, parse_json, read_json, write_bytes_atomic, write_json_atomic, write_text_atomic
+from ert.files import dump_json, is_stream, parse_json, read_json, write_bytes_atomic, write_json_atomic, write_text_atomic
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -147,3 +148,10 @@ def test_a_name_that_is_no_utf_8_does_not_stop_the_writing(tmp_path):
 @given(st.integers(min_value=-(10**307), max_value=10**307) | st.floats(allow_nan=False, allow_infinity=False))
 def test_every_number_that_a_float_holds_is_read_as_it_was_written(number):
     assert parse_json(json.dumps(number), "x") == number
+
+
+def test_devices_pipes_and_what_is_open_are_streams_and_what_lies_on_a_disk_or_in_memory_is_none(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_text("")
+    assert [is_stream(path) for path in ("/dev/null", "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1", tmp_path / "pipe")] == [True] * 5
+    assert [is_stream(path) for path in ("/dev/shm/file", tmp_path / "file", tmp_path / "none" / "file", "file")] == [False] * 4

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import cast
 
 from ert.errors import ConfigError, ErtError, UsageError
-from ert.files import read_text
+from ert.files import is_folder, read_text
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.levels import LEVELS
@@ -96,7 +96,7 @@ def read_config(name: str) -> tuple[SweepConfig, tuple[Finding, ...]]:
         own = parse_toml(_shipped_text(name), f"configs/sweeps/{name}.toml")
         return _resolve(name, f"configs/sweeps/{name}.toml", default, own), ()
     path = Path(name)
-    if name and path.is_dir():
+    if name and is_folder(path):
         raise UsageError(f"--config {shlex.quote(name)} is a folder: name a .toml file, or {', '.join(SHIPPED)}.")
     if not path.suffix:
         known = f"Shipped: {', '.join(SHIPPED)}; or name a .toml file."

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from ert.errors import ErtError
-from ert.files import parse_json, read_text
+from ert.files import is_folder, is_ordinary_file, parse_json, read_text
 from ert.strict_table import parse_toml
 
 # Enough to see a mark, or the ``schema`` of a file of ert.
@@ -63,8 +63,8 @@ _TAGS: Mapping[str, FileKind] = {"<svg": PICTURE, "<!doctype html": PAGE, "<html
 def kind_of(path: str) -> FileKind | None:
     """The kind of an ordinary file or folder; None for what is not there, is a pipe, or has no marks that ert knows."""
     place = Path(path)
-    if not place.is_file():
-        return FOLDER if place.is_dir() else None
+    if not is_ordinary_file(place):
+        return FOLDER if is_folder(place) else None
     try:
         head = _head(place)
     except OSError:

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import cast
 
 from ert.errors import ConfigError, UsageError
-from ert.files import parse_json, read_text
+from ert.files import is_folder, parse_json, read_text
 from ert.levels import LEVELS
 from ert.precisions import PRECISIONS
 from ert.spec_sheet import Clock, Identity, Scope, Sheet, SheetNumber, Source
@@ -56,7 +56,7 @@ def find_sheet(name_or_file: str) -> Sheet:
     sheets = {name.casefold(): sheet for name, sheet in shipped_sheets().items()}
     if sheet := sheets.get(name_or_file.casefold()):
         return sheet
-    if name_or_file and Path(name_or_file).is_dir():
+    if name_or_file and is_folder(name_or_file):
         raise UsageError(f"{name_or_file} is a folder: name the file of a sheet, or a sheet. `ert specs` lists all {len(sheets)}.")
     if name_or_file and (Path(name_or_file).suffix in {".toml", ".json"} or Path(name_or_file).exists()):
         return read_sheet(name_or_file)

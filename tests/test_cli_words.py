@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import subprocess
 from pathlib import Path
 
 import click
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from make_ceilings import DATA
-from programs import ert
+from programs import PROGRAM, ert
 
 from ert.cli import COMMANDS, cli, execute, exit_code
 from ert.cli.inputs import WANTED
@@ -137,6 +138,43 @@ def test_words_that_contradict_each_other_are_wrong_usage(folder, capsys, argume
     assert {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()} == before
 
 
+@pytest.mark.parametrize("read", ["c.json", "link.json", "dir/../c.json"])
+@pytest.mark.parametrize("written", ["c.json", "{folder}/c.json", "linked/c.json"])
+def test_a_file_that_is_read_is_not_overwritten_whatever_both_are_called(folder, capsys, read, written):
+    (folder / "link.json").symlink_to("c.json")
+    (folder / "linked").symlink_to(".")
+    assert "would overwrite what CEILINGS names" in said(capsys, "export", read, "--to", "csv", "-o", written.format(folder=folder))
+    assert (folder / "c.json").read_bytes() == Path(CPU).read_bytes()
+
+
+def test_a_path_through_a_link_names_the_file_behind_it(folder, capsys):
+    (folder / "other").mkdir()
+    (folder / "linked").symlink_to("other/deep")
+    (folder / "other" / "deep").mkdir()
+    # linked/.. is other, not this folder.
+    assert execute(cli, ["export", "c.json", "--to", "csv", "-o", "linked/../c.json"]) == 0, capsys.readouterr().err
+    assert (folder / "other" / "c.json").read_text().startswith("device_id,")
+
+
+def test_a_link_is_replaced_and_the_file_behind_it_stays(folder, capsys):
+    (folder / "link.csv").symlink_to("c.json")
+    assert execute(cli, ["export", "c.json", "--to", "csv", "-o", "link.csv"]) == 0, capsys.readouterr().err
+    assert (folder / "c.json").read_bytes() == Path(CPU).read_bytes()
+
+
+def test_a_folder_of_the_name_of_a_schema_is_not_taken_for_a_file_of_ceilings(folder, capsys):
+    (folder / "comparison").mkdir()
+    assert execute(cli, ["export", "comparison", "--to", "json-schema"]) == 0, capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "arguments", [("show",), ("compare", "c.json"), ("sweep", "--config"), ("history", "check", "--store", "dir", "--rules")]
+)
+def test_a_name_that_no_file_can_have_keeps_the_words_of_its_reader(folder, capsys, arguments):
+    name = f"{'a' * 300}.toml"
+    assert f"{name}: cannot be read: File name too long." in said(capsys, *arguments, name, code=1)
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -156,6 +194,13 @@ def test_what_looks_like_a_slip_and_is_none_goes_through(folder, capsys, argumen
 def test_a_shipped_name_goes_before_a_folder_of_that_name(folder, capsys):
     (folder / "T4").mkdir()
     assert execute(cli, ["specs", "T4"]) == 0
+
+
+def test_a_stream_that_is_open_already_is_written_into(folder):
+    with (folder / "out.csv").open("wb") as file:
+        done = subprocess.run([PROGRAM, "export", CPU, "--to", "csv", "-o", "/dev/fd/1"], stdout=file, stderr=subprocess.PIPE, check=False)
+    assert (done.returncode, done.stderr) == (0, b"Wrote /dev/fd/1\n")
+    assert (folder / "out.csv").read_text().startswith("device_id,")
 
 
 def test_as_a_program(folder):

@@ -9,6 +9,7 @@ import click
 from ert.ceilings import Ceilings
 from ert.cli.output import say_warnings, write_text
 from ert.cli.points import device_option, precision_option
+from ert.cli.words import JSON_SCHEMA
 from ert.errors import UsageError
 from ert.exporters import EXPORTERS, Export
 from ert.points.ceilings import load_ceilings
@@ -17,7 +18,6 @@ from ert.points.model import ReadOptions
 from ert.schema import schema_names, schema_text
 from ert.suggest import nearest
 
-JSON_SCHEMA = "json-schema"
 _FORMATS = "".join(f"\n  {name:12} {e.summary}" for name, e in EXPORTERS.items())
 _SCHEMAS = fill(", ".join(schema_names()), 90, initial_indent=" " * 15, subsequent_indent=" " * 15)
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
 from ert.errors import ConfigError, UsageError
+from ert.files import is_folder, is_ordinary_file, is_stream
 
 # The parameters that name a file to write, a folder to write into, and a file to read.
 OUTPUTS = ("json_path", "output", "junit_path", "prometheus_path", "events_path")
@@ -20,6 +21,8 @@ INPUTS = ("ceilings", "points", "others", "base", "new", "file", "device_facts",
 # These may also be a name that ert knows, which goes before a file or folder of that name.
 _NAMED = ("names", "spec", "config")
 STANDARD = "-"
+# With this format of `ert export` CEILINGS is a kind of file, and no file.
+JSON_SCHEMA = "json-schema"
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,26 +117,39 @@ def _takes_stdout(parameter: click.Parameter) -> bool:
 
 
 def _refuse_overwriting(words: Words) -> str | None:
-    """Of files by their names; devices and pipes take all that comes."""
-    read = ((each, word) for each, word in words.of(INPUTS) if word != STANDARD and (each.name not in _NAMED or Path(word).is_file()))
-    used = {os.path.normpath(word): each.label for each, word in read}
+    """A file that takes the place of another, whatever both are called; devices and pipes take all that comes."""
+    read = [(each, word) for each, word in words.of(INPUTS) if is_ordinary_file(word)]
+    used = {place: each.label for each, word in read for place in (_place(word), os.path.realpath(word))}
     for each, word in words.of(OUTPUTS):
-        path = os.path.normpath(word)
-        if word == STANDARD or path.startswith("/dev/"):
+        if word == STANDARD or _takes_all(word):
             continue
-        if path in used:
-            return f"{each.label} {word} would overwrite what {used[path]} names. Write to another file."
-        used[path] = each.label
+        place = _place(word)
+        if place in used:
+            return f"{each.label} {word} would overwrite what {used[place]} names. Write to another file."
+        used[place] = each.label
     return None
 
 
+def _place(word: str) -> str:
+    """Where a file of this name is put: a link of that name is replaced, and not what it leads to."""
+    path = Path(word)
+    return str(Path(os.path.realpath(path.parent)) / path.name)
+
+
+def _takes_all(word: str) -> bool:
+    with suppress(OSError):
+        return is_stream(word)
+    return False
+
+
 def _refuse_folders(words: Words) -> str | None:
-    files = [*OUTPUTS, *(name for name in INPUTS if name not in _NAMED)]
-    for each, word in words.of(files):
-        if Path(word).is_dir():
+    asks_for_schema = any(word == JSON_SCHEMA for _, word in words.of(("format_name",)))
+    names = {*_NAMED, "ceilings"} if asks_for_schema else _NAMED
+    for each, word in words.of([*OUTPUTS, *(name for name in INPUTS if name not in names)]):
+        if is_folder(word):
             return f"{each.label} {word} is a folder: name a file."
     for each, word in words.of(FOLDERS):
-        if Path(word).is_file():
+        if is_ordinary_file(word):
             return f"{each.label} {word} is a file: name a folder."
     return None
 

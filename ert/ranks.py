@@ -38,7 +38,7 @@ def local_rank(environment: Mapping[str, str]) -> Rank | None:
     for name in _LOCAL_RANKS:
         text = environment.get(name)
         if text is not None:
-            if not text.isdigit():
+            if not (text.isascii() and text.isdigit()):
                 raise DeviceError(f"{name}={text}: not a rank. Unset it, or name a --device.")
             return Rank(int(text), name)
     return None

@@ -28,9 +28,10 @@ def test_the_launcher_says_which_process_of_the_host_this_is(environment: dict[s
     assert local_rank(environment) == rank
 
 
-def test_a_rank_that_is_no_number_is_refused() -> None:
-    with pytest.raises(DeviceError, match="SLURM_LOCALID=x: not a rank"):
-        local_rank({"SLURM_LOCALID": "x"})
+@pytest.mark.parametrize("text", ["x", "", "-1", "²"])
+def test_a_rank_that_is_no_number_is_refused(text: str) -> None:
+    with pytest.raises(DeviceError, match=f"SLURM_LOCALID={text}: not a rank"):
+        local_rank({"SLURM_LOCALID": text})
 
 
 def device(rank: int, listed: list[Listed], **environment: str) -> str:

@@ -269,9 +269,9 @@ def _mark(found: Judgement, tonight: _Tonight, rows: Bools, kind: int, since: In
 
 
 def _follow_loss(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
-    """A loss stays raised until the median of several nights is half way back, in size or in certainty; the baseline waits for it.
+    """A loss stays raised until the median of the last nights is half way back, in size or in certainty; the baseline waits for it.
 
-    Only nights after it was raised count: those that raised it were chosen for being low, and would keep a false alarm alive.
+    Only nights after it was raised count, be it one: those that raised it were chosen for being low, and would keep a false alarm alive.
     """
     push(state.recent, rows, tonight.value)
     last = row_medians(state.recent[:, -rules.nights.recover :]) - tonight.spread.mean

@@ -6,6 +6,7 @@ import hashlib
 import json
 import shlex
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, field, replace
 from importlib import resources
 from pathlib import Path
@@ -98,7 +99,7 @@ def read_config(name: str) -> tuple[SweepConfig, tuple[Finding, ...]]:
     path = Path(name)
     if name and is_folder(path):
         raise UsageError(f"--config {shlex.quote(name)} is a folder: name a .toml file, or {', '.join(SHIPPED)}.")
-    if not path.suffix:
+    if not name or not (path.suffix or _is_there(path)):
         known = f"Shipped: {', '.join(SHIPPED)}; or name a .toml file."
         raise UsageError(f"--config {shlex.quote(name)}: no such sweep.{nearest(name, SHIPPED)} {known}")
     try:
@@ -107,6 +108,13 @@ def read_config(name: str) -> tuple[SweepConfig, tuple[Finding, ...]]:
         raise ConfigError(f"--config {error}") from error
     own = parse_toml(text, name)
     return _resolve(path.stem, name, default, own), _findings(name, own)
+
+
+def _is_there(path: Path) -> bool:
+    """Also a pipe, such as a shell's ``<(...)``."""
+    with suppress(OSError):
+        return path.exists()
+    return False
 
 
 def _findings(name: str, own: _Table) -> tuple[Finding, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,17 @@ def test_a_sweep_that_is_not_there_names_the_option(name, said):
     with pytest.raises(ConfigError) as caught:
         load_config(name)
     assert said in str(caught.value)
+
+
+def test_a_sweep_may_come_from_a_pipe_or_a_file_without_a_suffix(tmp_path):
+    own = tmp_path / "mine"
+    own.write_text("[budget]\ntotal_s = 9\n")
+    assert (load_config(str(own)).name, load_config(str(own)).budget_s) == ("mine", 9)
+    reader, writer = os.pipe()
+    os.write(writer, own.read_bytes())
+    os.close(writer)
+    with os.fdopen(reader):
+        assert load_config(f"/dev/fd/{reader}").budget_s == 9
 
 
 def test_a_folder_and_a_binary_file_are_no_sweeps(tmp_path):

@@ -71,9 +71,9 @@ def test_an_empty_value_of_any_option_is_wrong_usage(folder, capsys, words, opti
     assert {path.name for path in folder.iterdir()} == {"p.csv", "dir", "c.json"}
 
 
-@pytest.mark.parametrize(("words", "option"), [(w, o) for w, o, each in VALUES if not each.multiple])
-def test_any_option_that_takes_one_value_is_wrong_usage_when_given_twice(folder, capsys, words, option):
-    assert f"Error: {option} is given 2 times and takes one value; the last would win: b." in said(capsys, *words, option, "a", option, "b")
+def test_of_an_option_that_takes_one_value_the_last_counts_as_aliases_rely_on(folder, capsys):
+    assert execute(cli, ["export", "c.json", "--to", "csv", "--to", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("#")
 
 
 @pytest.mark.parametrize(("words", "option"), [(w, o) for w, o, each in VALUES if each.multiple])

@@ -173,6 +173,14 @@ def test_a_pass_over_a_shared_cache_that_computes_for_long_is_not_repeated_for_l
     assert [job.passes for job in ordered] == [1, 1, 2]  # of 256, in 24 ms
 
 
+@pytest.mark.parametrize(("name", "chunks"), [("mixed", 4), ("update", 32)])
+def test_memory_is_walked_twice_the_last_cache_for_bandwidth_however_long_it_takes(calm, monkeypatch, clock_ms, name, chunks):
+    ordered = ordered_by(calm, monkeypatch)
+    clock_ms(8)
+    calm.prepare(task(name, size=2**26)).warm_up()
+    assert sum(job.calls for job in ordered) == chunks
+
+
 # 2**20 doubles of 32 FLOPs each are too much; a private set is walked whole, since a part of it would be in a cache nearer by.
 @pytest.mark.parametrize(
     ("size", "flops", "walked"),

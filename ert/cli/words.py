@@ -27,11 +27,10 @@ JSON_SCHEMA = "json-schema"
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """A parameter and its words as they stand in the command line (none for a flag); ``times``: how often an option is given."""
+    """A parameter and its words as they stand in the command line (none for a flag)."""
 
     parameter: click.Parameter
     words: tuple[str, ...]
-    times: int
 
     @property
     def name(self) -> str:
@@ -62,9 +61,9 @@ def read_words(command: click.Command, name: str | None, arguments: Sequence[str
     """The words of one command. Raises click.UsageError for an option that it does not have."""
     context = click.Context(command, info_name=name, parent=parent, **command.context_settings)
     values, _, order = command.make_parser(context).parse_args(list(arguments))
-    times = Counter(parameter.name for parameter in order)
-    given = [Given(p, _texts(values.get(p.name or "")), times[p.name]) for p in command.get_params(context)]
-    return Words(context, tuple(each for each in given if each.words or each.times))
+    named = {parameter.name for parameter in order}
+    given = [Given(p, _texts(values.get(p.name or ""))) for p in command.get_params(context)]
+    return Words(context, tuple(each for each in given if each.words or each.name in named))
 
 
 def _texts(value: object) -> tuple[str, ...]:
@@ -90,10 +89,8 @@ def _refuse_empty(words: Words) -> str | None:
 
 
 def _refuse_doubled(words: Words) -> str | None:
+    """Of parameters that take several words; of an option that takes one the last counts, as aliases and wrappers rely on."""
     for each in words.given:
-        is_single = isinstance(each.parameter, click.Option) and not each.parameter.multiple
-        if is_single and each.words and each.times > 1:
-            return f"{each.label} is given {each.times} times and takes one value; the last would win: {each.words[-1]}. Give it once."
         for word, count in Counter(each.words).items():
             if count > 1 and word != STANDARD:
                 return f"{each.label} {word} is given {count} times. Give it once."

@@ -49,7 +49,7 @@ class Backend(Protocol):
         ...
 
     def lock_name(self, device_id: str) -> str:
-        """What one sweep at a time may hold, whatever the device is called in this process. Raises DeviceError if there is none."""
+        """What one sweep or workload at a time may hold, whatever this process calls the device. Raises DeviceError if there is none."""
         ...
 
 

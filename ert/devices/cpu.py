@@ -139,12 +139,16 @@ class CpuDevice:
         """Whether the caches of the single cores hold it."""
         return working_set_bytes <= self._private_bytes
 
+    def is_cached(self, working_set_bytes: int) -> bool:
+        """Whether any cache holds it."""
+        return working_set_bytes <= self._last_cache_bytes
+
     def repeats_to_warm(self, working_set_bytes: int, bytes_walked: int) -> int:
         """Repeats, each over ``bytes_walked``, after which the caches are as in steady use."""
         if self.is_private(working_set_bytes):
             return 2
         wanted_bytes = _MEMORY_REACH * self._last_cache_bytes
-        if working_set_bytes <= self._last_cache_bytes:
+        if self.is_cached(working_set_bytes):
             wanted_bytes = min(_SHARED_CACHE_REACH * self._last_cache_bytes, _SHARED_CACHE_PASSES * working_set_bytes)
         return max(2, math.ceil(wanted_bytes / bytes_walked))
 

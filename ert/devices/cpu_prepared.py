@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -33,7 +34,8 @@ _PRIVATE_WARM_PASSES, _SHARED_WARM_PER_PASS, _MOST_WARM_PASSES = 1, 4, 16
 # After work in memory, private caches take up to 2 ms of their own work until kernels that store run at full speed: of the quiet samples
 # of L2 update beside a neighbour 42 to 71 % were slow at once, 60 to 79 % after 0.6 ms, 5 to 18 % after 2 ms (Zen 3).
 _PRIVATE_SETTLE_S = 0.002
-# Work that computes for long depends little on the state of shared caches and memory: no more than their slowest reads and writes take.
+# Longer than 256 passes of the slowest reads and writes take, it is work that depends little on the state of a shared cache, or a huge
+# cache. For the bandwidth of memory all of it is walked: what is left to be written back makes stores look up to twice as fast.
 _MOST_SETTLE_S = 0.020
 
 
@@ -90,14 +92,20 @@ class PreparedCpu:
         """Bring the caches into the state of steady use, from wherever the point before left them."""
         if self.working_set_bytes is None:
             return
-        is_private = self._device.is_private(self.working_set_bytes)
-        least_s = _PRIVATE_SETTLE_S if is_private else 0.0
+        least_s, most_s = self._settle_s(self.working_set_bytes)
         wanted, start_s = self._device.repeats_to_warm(self.working_set_bytes, self._bytes_walked), time.monotonic()
         walked, worked_s = 0, 0.0
-        while (walked < wanted or worked_s < least_s) and worked_s < _MOST_SETTLE_S:
+        while (walked < wanted or worked_s < least_s) and worked_s < most_s:
             still = wanted - walked if walked < wanted else walked
             walked += self._walk(max(1, min(walked, still)))
             worked_s = time.monotonic() - start_s
+
+    def _settle_s(self, working_set_bytes: int) -> tuple[float, float]:
+        """The least and the most seconds to warm up for."""
+        if self._device.is_private(working_set_bytes):
+            return _PRIVATE_SETTLE_S, math.inf
+        is_streamed = self._loaded.variant.kernel.measures == "bandwidth" and not self._device.is_cached(working_set_bytes)
+        return 0.0, math.inf if is_streamed else _MOST_SETTLE_S
 
     def _walk(self, repeats: int) -> int:
         """So many untimed repeats, which it returns."""

@@ -73,16 +73,18 @@ def find_compiler() -> Compiler:
         try:
             return ask_compiler(command)
         except KernelError as error:
-            tried.append(str(error))
+            tried.append(f"{str(error).removesuffix('.')}.")
     where = "CC" if os.environ.get("CC") else "cc, gcc, clang, python -m ziglang cc"
     raise KernelError(f"No C compiler works (looked for {where}). {' '.join(tried)} {REMEDY}".replace("  ", " "))
 
 
 def ask_compiler(command: tuple[str, ...]) -> Compiler:
-    """Version and target macros of one compiler. Raises KernelError with its words if it does not run."""
+    """Version and target macros of one compiler. Raises KernelError with its words if it does not run, or knows no macros."""
     version = _run([*command, "--version"], "does not run").splitlines() or ["unknown"]
     text = _run([*command, "-march=native", "-dM", "-E", "-x", "c", os.devnull], "cannot target this machine")
     macros = frozenset(line.split()[1] for line in text.splitlines() if line.startswith("#define ") and len(line.split()) > 1)
+    if not macros:
+        raise KernelError(f"{command[0]} is no C compiler: asked for the macros of this machine, it printed none.")
     return Compiler(command, version[0], macros)
 
 

@@ -12,6 +12,7 @@ from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
 from ert.kernels import DeviceKind, Kernel, kernel_names, load_kernels
+from ert.precisions import PRECISIONS
 from ert.suggest import nearest
 
 # Inside a level a working set is this many times the level above, so that the level above holds next to nothing of it ...
@@ -74,7 +75,9 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
         raise ConfigError(
             f"sweep '{config.name}': 0 of {len(asked)} points match --precision, --level and this device. Ask for fewer restrictions."
         )
-    return Plan(tuple(points), tuple(unsupported.values()), tuple(_memory_findings(device, config)))
+    return Plan(
+        tuple(points), tuple(unsupported.values()), (*_memory_findings(device, config), *_precision_findings(device, config, chosen))
+    )
 
 
 def _check_kernel_names(config: SweepConfig, kernels: Mapping[str, Kernel]) -> None:
@@ -166,6 +169,16 @@ def _memory_findings(device: Device, config: SweepConfig) -> Iterable[Finding]:
     if largest < wanted:
         message = f"the largest working set, {wanted} bytes, is beyond the memory a sweep may take and was cut to {largest} bytes"
         yield Finding("working_set_cut", message, float(largest), f"lower [curve] largest_bytes, or free memory ({memory.source})")
+
+
+def _precision_findings(device: Device, config: SweepConfig, kernels: Sequence[Kernel]) -> Iterable[Finding]:
+    """A precision asked for that no kernel measures here has no row that could say so. One sweep file serves every kind: no error."""
+    measured = {precision for kernel in kernels if kernel.measures == "compute" for precision in kernel.precisions}
+    for precision in config.precisions:
+        if precision not in measured:
+            known = ", ".join(name for name in PRECISIONS if name in measured)
+            message = f"--precision {precision}: no kernel for {device.kind} devices measures it, so this sweep has no ceiling of it"
+            yield Finding("precision_absent", message, None, f"choose from {known}")
 
 
 def curve_sizes(smallest: int, largest: int, per_octave: int) -> list[int]:

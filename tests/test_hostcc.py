@@ -103,6 +103,17 @@ def test_a_compiler_that_fails_is_quoted(tmp_path, body, said):
         ask_compiler((script(tmp_path, body),))
 
 
+def test_a_program_that_succeeds_and_compiles_nothing_is_no_compiler(tmp_path):
+    with pytest.raises(KernelError, match="mycc is no C compiler: asked for the macros of this machine, it printed none"):
+        ask_compiler((script(tmp_path, "exit 0"),))
+
+
+def test_what_a_compiler_said_ends_before_the_remedy_begins(fresh, monkeypatch, tmp_path):
+    monkeypatch.setenv("CC", script(tmp_path, "exit 3"))
+    with pytest.raises(KernelError, match=r"mycc does not run: exit code 3\. Install gcc or clang"):
+        find_compiler()
+
+
 def test_a_compiler_that_is_no_program_is_refused(tmp_path):
     (tmp_path / "cc").write_text("not a program")
     with pytest.raises(KernelError, match="cc does not run: Permission denied"):

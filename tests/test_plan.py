@@ -131,6 +131,15 @@ def test_a_device_that_can_run_nothing_of_what_was_asked_is_refused_with_the_cou
         make_plan(FakeDevice(Machine(rates={"fp32": 1e9})), config, only_compute)
 
 
+def test_a_precision_that_no_kernel_of_this_kind_measures_is_said_and_costs_nothing_else():
+    plan = make_plan(FakeDevice(), restrict(DEFAULT, precisions=["tf32", "fp64"]))
+    (finding,) = plan.findings
+    assert finding.code == "precision_absent"
+    assert "--precision tf32: no kernel for cpu devices measures it" in finding.message
+    assert "fp64, fp32" in (finding.remedy or "")
+    assert "fma/fp64/registers/chains=10" in {point.id for point in plan.points}
+
+
 def test_a_level_this_device_lacks_is_refused_with_those_it_has():
     with pytest.raises(ConfigError, match="--level shared: this device has L1, L2, L3, DRAM"):
         make_plan(FakeDevice(), restrict(DEFAULT, levels=["shared"]))

@@ -57,7 +57,10 @@ def _reserve(size: int) -> mmap.mmap:
     try:
         reserved = mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
     except (OSError, ValueError, OverflowError) as error:
-        raise DeviceError(f"cpu: {size} bytes of memory cannot be had: {error}. Ask for a smaller working set.") from error
+        raise DeviceError(
+            f"cpu: {size} bytes of memory cannot be had: {error}. "
+            "Ask for a smaller working set (--config with a lower [curve] largest_bytes and largest_per_cache), or lift `ulimit -v`."
+        ) from error
     if hasattr(mmap, "MADV_HUGEPAGE"):
         try:
             reserved.madvise(mmap.MADV_HUGEPAGE)

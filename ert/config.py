@@ -54,7 +54,7 @@ class SweepConfig:
     """One resolved sweep: every value that decides what is measured and how.
 
     levels, precisions  restrict the sweep; empty for all the device has
-    kernel_values       kernel -> parameter -> values to try, where not all declared ones
+    kernel_values       kernel -> parameter -> values to try, where not all declared ones; an experimental kernel is swept if it is here
     """
 
     name: str
@@ -234,10 +234,11 @@ def _kernel_values(where: str, own: _Table) -> dict[str, dict[str, tuple[int, ..
     for kernel, table in _section(where, own, "kernels").items():
         if not isinstance(table, dict):
             raise ConfigError(f"{where}: [kernels] {kernel} must be a table, written [kernels.{kernel}].")
+        chosen[kernel] = {}
         for parameter, values in table.items():
             if not isinstance(values, list) or not values or not all(is_whole(v) for v in values):
                 raise ConfigError(f"{where}: [kernels.{kernel}] {parameter} = {values!r} must be a list of whole numbers.")
-            chosen.setdefault(kernel, {})[parameter] = tuple(values)
+            chosen[kernel][parameter] = tuple(values)
     return chosen
 
 

@@ -66,7 +66,7 @@ def _facts(kernel: Kernel) -> dict[str, str]:
     facts["source"] = str(kernel_folder(kernel.device_kind).joinpath(kernel.file_name))
     facts["facts"] = "the comment /*ert at the head of that file; they live nowhere else"
     if kernel.experimental:
-        facts["experimental"] = "not part of a sweep"
+        facts["experimental"] = f"swept only if a sweep's file names it: [kernels.{kernel.name}]"
     return facts
 
 

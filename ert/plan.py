@@ -54,7 +54,7 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
     _check_kernel_names(config, known)
     _check_kernel_values(config, known)
     _check_sizes(device, config)
-    chosen = [k for k in known.values() if not k.experimental]
+    chosen = [k for k in known.values() if not k.experimental or k.name in config.kernel_values]
     levels = _swept_levels(device.levels(), config)
     asked = [
         *_curve_points(device, config, chosen, levels),

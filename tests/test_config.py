@@ -58,6 +58,10 @@ def test_the_resolved_sweep_is_json_with_its_hash():
     assert stored["kernel_values"]["fma"] == {"ERT_CHAINS": [10]}
 
 
+def test_a_kernel_may_be_named_without_values(tmp_path):
+    assert load_config(written(tmp_path, "[kernels.tcgen05]\n")).kernel_values == {"tcgen05": {}}
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [

@@ -193,6 +193,13 @@ def test_values_chosen_by_the_sweep_replace_the_declared_ones():
     assert combinations(KERNELS["fma"], config, None) == [{"ERT_CHAINS": 10}]
 
 
+@pytest.mark.parametrize(("chosen", "swept"), [({}, False), ({"fma": {}}, False), ({"trial": {}}, True)])
+def test_an_experimental_kernel_is_swept_only_where_the_sweep_names_it(chosen, swept):
+    kernels = {**KERNELS, "trial": replace(KERNELS["fma"], name="trial", experimental=True)}
+    plan = make_plan(FakeDevice(), replace(DEFAULT, kernel_values=chosen), kernels)
+    assert any(point.task.kernel.name == "trial" for point in plan.points) is swept
+
+
 def test_bandwidth_is_measured_once_whatever_precisions_are_asked_for():
     plan = make_plan(FakeDevice(), restrict(DEFAULT, precisions=["fp32"]))
     assert {p.task.precision for p in plan.points if p.task.kernel.measures == "bandwidth"} == {"fp64"}

@@ -20,6 +20,7 @@ bytes_stored = "ERT_UNROLL * vector_bytes"
 load = "ERT_UNROLL"
 store = "ERT_UNROLL"
 fma = "ERT_FLOPS // 2 * ERT_UNROLL * registers"
+add = "ERT_FLOPS % 2 * ERT_UNROLL * registers"
 chunks = "ERT_FLOPS // 64"
 */
 #include "mixed.cuh"

@@ -19,6 +19,7 @@ bytes_loaded = "ERT_UNROLL * vector_bytes"
 load = "ERT_UNROLL"
 store = "0"
 fma = "ERT_FLOPS // 2 * ERT_UNROLL * registers"
+add = "ERT_FLOPS % 2 * ERT_UNROLL * registers"
 chunks = "ERT_FLOPS // 64"
 */
 #include "mixed.cuh"

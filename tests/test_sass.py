@@ -162,6 +162,12 @@ def test_moves_and_addresses_are_not_taken_for_arithmetic():
     assert (counts["fma"], counts["add"], counts["mul"], counts["imad"]) == (0, 1, 1, 1)
 
 
+def test_what_nobody_declared_is_a_difference_but_for_addresses():
+    listing = code("FFMA R0", "FADD R1", "LDG.E.64 R2", "IMAD R3", "HFMA2 R4, -RZ, RZ, 0, 0", "BRA 0")
+    assert find_differences(listing, {"fma": 1}, 128) == ["load: 1 in the hot loop, none declared", "add: 1 in the hot loop, none declared"]
+    assert find_differences(listing, {"fma": 1, "add": 1, "load_32": 0}, 128) == ["load_32 of 64 bits: 1 in the hot loop"]
+
+
 def test_local_memory_anywhere_is_a_difference():
     assert find_differences(code("STL R0", "FFMA R0", "BRA 1", "LDL R0"), {"fma": 1}, 128) == [
         "2 accesses to local memory: registers spilled"

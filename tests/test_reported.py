@@ -54,10 +54,27 @@ def test_levels_on_the_curve_stay_as_they_are(device, candidates):
     assert add_reported(device, fit, candidates, ALL) == fit
 
 
-def test_a_level_no_faster_than_the_next_is_none(device, candidates):
+def test_a_level_no_faster_than_the_next_is_none_and_said(device, candidates):
     near = planted(device, "L2") / 1.05
     fit = LevelFit((level("L1", planted(device, "L1")), level("L3", near)))
-    assert [found.name for found in add_reported(device, fit, candidates, ALL).levels] == ["L1", "L3"]
+    whole = add_reported(device, fit, candidates, ALL)
+    assert [found.name for found in whole.levels] == ["L1", "L3"]
+    (warning,) = whole.warnings
+    assert warning.code == "level_missing"
+    assert warning.value == pytest.approx(planted(device, "L2"), rel=0.01)
+    assert "L2 has no ceilings" in warning.message
+    assert "not a step apart from those of its neighbours (L1 " in warning.message
+
+
+@pytest.mark.parametrize("capacity_bytes", [None, 512 << 10])
+def test_a_level_that_nobody_read_is_said_to_be_missing(device, candidates, monkeypatch, capacity_bytes):
+    facts = [replace(f, capacity_bytes=capacity_bytes) if f.name == "L2" else f for f in device.levels()]
+    monkeypatch.setattr(device, "levels", lambda: facts)
+    unread = [c for c in candidates if c.point.level != "L2"]
+    fit = LevelFit(tuple(level(name, planted(device, name)) for name in ("L1", "L3", "DRAM")))
+    (warning,) = add_reported(device, fit, unread, ALL).warnings
+    assert (warning.code, warning.value) == ("level_missing", None)
+    assert ("does not report its size" if capacity_bytes is None else "inside the 512 KiB") in warning.message
 
 
 def test_memory_must_be_on_the_curve(device, candidates):

@@ -10,12 +10,15 @@ import os
 import socket
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
 from ert.errors import DeviceError
+
+# Every user of a host may write there.
+SHARED_FOLDER = "/tmp"
 
 
 @contextmanager
@@ -24,10 +27,9 @@ def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
 
     Raises DeviceError naming the process that has it.
     """
-    try:
-        file = _open(_lock_path(name))
-    except OSError:
-        # No temporary folder to lock in: better an unguarded measurement than none.
+    file = _open_first(_lock_paths(name))
+    if file is None:
+        # No folder to lock in: better an unguarded measurement than none.
         yield
         return
     with file:
@@ -48,14 +50,20 @@ def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
 
 def lock_holder(name: str) -> str | None:
     """Who measures the device right now, None if nobody does. Only looks: a shared lock, held for no time."""
-    try:
-        with _lock_path(name).open(encoding="utf-8") as file:
+    for path in _lock_paths(name):
+        with suppress(OSError), path.open(encoding="utf-8") as file:
             try:
                 fcntl.flock(file, fcntl.LOCK_SH | fcntl.LOCK_NB)
             except BlockingIOError:
                 return file.read().strip() or "another process"
-    except OSError:
-        return None
+    return None
+
+
+def _open_first(paths: Iterable[Path]) -> TextIO | None:
+    """The first lock file that can be had, None if none can."""
+    for path in paths:
+        with suppress(OSError):
+            return _open(path)
     return None
 
 
@@ -72,5 +80,9 @@ def _open(path: Path) -> TextIO:
     return os.fdopen(os.open(path, os.O_RDONLY | os.O_NOFOLLOW), "r", encoding="utf-8")
 
 
-def _lock_path(name: str) -> Path:
-    return Path(tempfile.gettempdir()) / f"ert-{name.replace(':', '-').replace('/', '-')}.lock"
+def _lock_paths(name: str) -> list[Path]:
+    """Where the lock may lie, the place to prefer first: all who measure on this host must come to the same one."""
+    # Not $TMPDIR: batch systems give every job its own, and two jobs on one device would never meet.
+    folder = os.environ.get("ERT_LOCK_DIR")
+    folders = [folder] if folder else [SHARED_FOLDER, tempfile.gettempdir()]
+    return [Path(folder) / f"ert-{name.replace(':', '-').replace('/', '-')}.lock" for folder in folders]

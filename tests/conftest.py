@@ -28,7 +28,8 @@ def kernel_cache(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session", autouse=True)
 def own_temporary_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Locks of devices lie in the temporary folder: a sweep of the person at this machine must not meet those of tests."""
+    """Programs of tests write here; locks too, since a sweep of the person at this machine must not meet those of tests."""
     folder = tmp_path_factory.mktemp("temporary")
     os.environ["TMPDIR"] = tempfile.tempdir = str(folder)
+    os.environ["ERT_LOCK_DIR"] = str(folder)
     return folder

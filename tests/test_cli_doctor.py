@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from pathlib import Path
 
 import pytest
@@ -84,18 +83,18 @@ def test_kernels_of_ones_own_are_mentioned(tmp_path: Path):
 
 
 def test_a_running_sweep_is_named_and_not_disturbed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("ERT_LOCK_DIR", str(tmp_path))
     with device_lock("cpu"):
-        found = facts(TMPDIR=str(tmp_path))
+        found = facts(ERT_LOCK_DIR=str(tmp_path))
     assert f"process {os.getpid()} " in str(found["Right now", "sweep of cpu"]["text"])
     assert "would disturb the sweep" in str(found["Right now", "probes"]["text"])
     assert ("Right now", "clock") not in found
 
 
 def test_while_a_sweep_runs_the_last_line_says_to_wait(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setenv("ERT_LOCK_DIR", str(tmp_path))
     with device_lock("cpu"):
-        last = ert("doctor", TMPDIR=str(tmp_path)).stdout.splitlines()[-1]
+        last = ert("doctor", ERT_LOCK_DIR=str(tmp_path)).stdout.splitlines()[-1]
     assert last.endswith("A sweep runs already: wait for it, then ert sweep --device cpu")
 
 

@@ -236,7 +236,7 @@ def test_a_spinning_process_is_found():
 
 
 def test_the_holder_of_a_device_is_named_while_it_sweeps_and_never_after(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("ERT_LOCK_DIR", str(tmp_path))
     assert lock_holder("cuda:3") is None
     with device_lock("cuda:3"):
         holder = lock_holder("cuda:3")
@@ -247,7 +247,7 @@ def test_the_holder_of_a_device_is_named_while_it_sweeps_and_never_after(tmp_pat
 
 
 def test_looking_for_the_holder_takes_nothing_away(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    monkeypatch.setenv("ERT_LOCK_DIR", str(tmp_path))
     with device_lock("cpu"):
         lock_holder("cpu")
         with pytest.raises(DeviceError, match="is being measured already"), device_lock("cpu"):

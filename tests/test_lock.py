@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+import ert.lock
 from ert.errors import DeviceError
 from ert.lock import device_lock, lock_holder
 
@@ -49,7 +50,7 @@ def test_a_killed_sweeps_lock_does_not_block_the_next():
     process.send_signal(signal.SIGKILL)
     process.wait()
     with device_lock("lock-b"):
-        text = next(Path(tempfile.gettempdir()).glob("ert-*lock-b.lock")).read_text()
+        text = next(Path(os.environ["ERT_LOCK_DIR"]).glob("ert-*lock-b.lock")).read_text()
     assert str(os.getpid()) in text
     assert str(process.pid) not in text
 
@@ -78,12 +79,12 @@ def test_the_refusal_calls_the_device_as_the_person_did():
 
 def test_every_user_of_the_host_meets_at_one_lock_and_may_write_into_it():
     with device_lock("lock-i"):
-        (path,) = Path(tempfile.gettempdir()).glob("ert-lock-i.lock")
+        (path,) = Path(os.environ["ERT_LOCK_DIR"]).glob("ert-lock-i.lock")
         assert path.stat().st_mode & 0o777 == 0o666
 
 
 def test_a_lock_that_may_only_be_read_is_held_all_the_same(monkeypatch):
-    path = Path(tempfile.gettempdir()) / "ert-lock-j.lock"
+    path = Path(os.environ["ERT_LOCK_DIR"]) / "ert-lock-j.lock"
     path.write_text("process 1 of somebody else")
     for_reading = os.open
 
@@ -101,18 +102,37 @@ def test_a_lock_that_may_only_be_read_is_held_all_the_same(monkeypatch):
 def test_a_link_in_the_lock_s_place_is_not_followed(tmp_path):
     precious = tmp_path / "precious"
     precious.write_text("mine")
-    (Path(tempfile.gettempdir()) / "ert-lock-k.lock").symlink_to(precious)
+    (Path(os.environ["ERT_LOCK_DIR"]) / "ert-lock-k.lock").symlink_to(precious)
     with device_lock("lock-k"):
         pass
     assert precious.read_text() == "mine"
 
 
-def test_a_device_name_stays_inside_the_temporary_folder():
+def test_a_device_name_stays_inside_the_folder_of_locks():
     with device_lock("../../cuda:0"):
-        assert any(Path(tempfile.gettempdir()).glob("ert-..-..-cuda-0.lock"))
+        assert any(Path(os.environ["ERT_LOCK_DIR"]).glob("ert-..-..-cuda-0.lock"))
 
 
-def test_without_a_temporary_folder_the_sweep_runs_unguarded(monkeypatch):
-    monkeypatch.setattr(tempfile, "tempdir", "/dev/null/nowhere")
-    with device_lock("lock-f"):
-        pass
+def test_without_a_folder_to_lock_in_the_sweep_runs_unguarded(monkeypatch):
+    monkeypatch.setenv("ERT_LOCK_DIR", "/dev/null/nowhere")
+    with device_lock("lock-f"), device_lock("lock-f"):
+        assert lock_holder("lock-f") is None
+
+
+def test_two_jobs_with_temporary_folders_of_their_own_meet_at_one_lock(tmp_path, monkeypatch):
+    monkeypatch.delenv("ERT_LOCK_DIR")
+    monkeypatch.setattr(ert.lock, "SHARED_FOLDER", str(tmp_path))
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "job 1"))
+    with device_lock("lock-g"):
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "job 2"))
+        with pytest.raises(DeviceError, match="is being measured already"), device_lock("lock-g"):
+            pass
+
+
+def test_where_there_is_no_shared_folder_the_temporary_one_serves(tmp_path, monkeypatch):
+    monkeypatch.delenv("ERT_LOCK_DIR")
+    monkeypatch.setattr(ert.lock, "SHARED_FOLDER", "/dev/null")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    with device_lock("lock-m"):
+        assert [path.name for path in tmp_path.iterdir()] == ["ert-lock-m.lock"]
+        assert lock_holder("lock-m")

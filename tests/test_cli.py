@@ -82,6 +82,8 @@ def outcome(error: BaseException) -> click.Command:
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
         (click.Abort(), 130, "Interrupted.\n"),
         (FileNotFoundError(2, "No such file or directory", "x.json"), 1, "Error: x.json: No such file or directory. Name another place."),
+        (MemoryError(), 1, "Error: the system gives no memory. See `ulimit -v`"),
+        (RuntimeError("can't start new thread"), 1, "Error: the system gives no threads. See"),
     ],
 )
 def test_every_outcome_is_one_exit_code_and_at_most_one_message(capsys, error, code, said):
@@ -96,9 +98,10 @@ def test_no_command_takes_the_name_of_something_else_in_the_package():
     assert not {name for name in COMMANDS if callable(vars(ert.cli).get(name))}
 
 
-def test_a_fault_of_the_program_itself_is_not_hidden():
-    with pytest.raises(ZeroDivisionError):
-        execute(outcome(ZeroDivisionError()), [])
+@pytest.mark.parametrize("fault", [ZeroDivisionError(), RuntimeError("dictionary changed size during iteration")])
+def test_a_fault_of_the_program_itself_is_not_hidden(fault):
+    with pytest.raises(type(fault)):
+        execute(outcome(fault), [])
 
 
 @pytest.mark.parametrize("option", ["", "--plot"])

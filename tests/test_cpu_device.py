@@ -13,7 +13,7 @@ import numpy as np
 import psutil
 import pytest
 
-from ert.devices import cpu, cpu_facts, cpu_prepared, open_device
+from ert.devices import arena, cpu, cpu_facts, cpu_prepared, open_device
 from ert.devices.base import CeilingKey, LevelFacts, Sample, Task
 from ert.devices.cpu import CpuDevice
 from ert.devices.cpu_prepared import CHUNK_BYTES
@@ -248,6 +248,19 @@ def test_memory_that_was_promised_can_be_taken_though_less_is_free_later(monkeyp
     device.make_ready([task("triad", size=largest)])
     assert device.prepare(task("triad", size=largest)).sample(1, 1)
     device.close()
+
+
+def test_a_sweep_reserves_what_it_walks_and_not_all_the_memory_there_is(monkeypatch):
+    """Whoever may use little address space (`ulimit -v`) can sweep small working sets."""
+    sizes = []
+    reserve = arena._reserve
+    monkeypatch.setattr(arena, "_reserve", lambda size: sizes.append(size) or reserve(size))
+    device = CpuDevice(threads=1)
+    device.make_ready([task("triad", size=8 * 2**20), task("read", size=2**20)])
+    device.prepare(task("triad", size=8 * 2**20))
+    device.close()
+    assert len(sizes) == 1
+    assert 8 * 2**20 < sizes[0] < 16 * 2**20
 
 
 def test_a_limit_is_that_of_the_manual_times_threads_and_clock(device, monkeypatch):

@@ -117,6 +117,13 @@ def test_a_sweep_takes_half_of_what_is_available_and_of_what_the_cgroup_leaves(s
     assert memory_budget_bytes() == 0
 
 
+def test_a_limit_of_the_address_space_is_one_of_memory(system, monkeypatch):
+    monkeypatch.setattr(cpu_facts.psutil, "virtual_memory", lambda: SimpleNamespace(available=8000 * MIB))
+    monkeypatch.setattr(cpu_facts.psutil, "Process", lambda: SimpleNamespace(memory_info=lambda: SimpleNamespace(vms=1000 * MIB)))
+    monkeypatch.setattr(cpu_facts.resource, "getrlimit", lambda _which: (3000 * MIB, 3000 * MIB))
+    assert memory_budget_bytes() == int(2000 * MIB * MEMORY_SHARE)
+
+
 def test_one_governor_is_named_and_several_are_mixed(system):
     assert governor([0, 1]) is None
     for cpu, name in enumerate(("performance", "performance", "powersave")):

@@ -138,6 +138,13 @@ def execute(command: Callable[..., Any], arguments: list[str] | None = None) -> 
 
         click.echo(f"Error: {error.filename or 'standard output'}: {error.strerror}. {write_remedy(error)}", err=True)
         return 1
+    except (MemoryError, RuntimeError) as error:
+        # Python has no class of its own for the second.
+        lacking = "memory" if isinstance(error, MemoryError) else "threads" if "start new thread" in str(error) else None
+        if lacking is None:
+            raise
+        click.echo(f"Error: the system gives no {lacking}. See `ulimit -v`, `ulimit -u`, the limits of the job or container.", err=True)
+        return 1
     # Outside of its standalone mode click hands the code of `ctx.exit` back instead of raising.
     return returned if isinstance(returned, int) else 0
 

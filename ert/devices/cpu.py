@@ -69,6 +69,7 @@ class CpuDevice:
         self._pool = Pool(compile_runtime(self._compiler).library, self.cpus)
         self._kernels: dict[object, LoadedKernel | KernelError] = {}
         self._arenas: dict[str, Arena] = {}
+        self._largest_bytes: dict[str, int] = {}
         self._levels = cpu_facts.cache_levels(self.cpus)
         self._operands: dict[tuple[str, tuple[Scale, ...] | None], NDArray[np.uint8]] = {}
         self._results = [aligned(OPERAND_VECTORS * MAX_VECTOR_BYTES) for _ in self.cpus]
@@ -166,8 +167,11 @@ class CpuDevice:
         with ThreadPoolExecutor(max(1, self.threads)) as workers:
             for variant, loaded in zip(variants.values(), workers.map(self._try_load, variants.values()), strict=True):
                 self._kernels[variant.key] = loaded
-        largest = max((task.working_set_bytes or 0 for task in tasks), default=0)
-        for element in {_element(variant) for variant in variants.values() if variant.kernel.levels}:
+        for task in tasks:
+            if task.kernel.levels:
+                element = _element(_variant(task))
+                self._largest_bytes[element] = max(self._largest_bytes.get(element, 0), task.working_set_bytes or 0)
+        for element, largest in self._largest_bytes.items():
             self._arena(element).reserve(largest // self.threads + ARRAYS * PAGE_BYTES)
 
     def _try_load(self, variant: Variant) -> LoadedKernel | KernelError:
@@ -227,9 +231,9 @@ class CpuDevice:
 
     def _arena(self, element: str) -> Arena:
         if element not in self._arenas:
-            # As much as ``levels`` promised: what is available now may be less, and a plan stands on the promise.
-            promised = self._levels[-1].capacity_bytes or 0
-            self._arenas[element] = Arena(self._pool, promised // self.threads + ARRAYS * PAGE_BYTES, element, self._seed)
+            # What the sweep is going to walk; nobody told: as much as ``levels`` promised, though less may be available now.
+            largest = self._largest_bytes.get(element) or self._levels[-1].capacity_bytes or 0
+            self._arenas[element] = Arena(self._pool, largest // self.threads + ARRAYS * PAGE_BYTES, element, self._seed)
         return self._arenas[element]
 
     def operands_for(self, variant: Variant) -> NDArray[np.uint8]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import re
+import resource
 import uuid
 from collections.abc import Sequence
 from pathlib import Path
@@ -102,8 +103,11 @@ def cgroup_cpu_limit() -> float | None:
 
 
 def memory_budget_bytes() -> int:
-    """Bytes a sweep may touch: half of what is available, cgroup limits included."""
+    """Bytes a sweep may touch: half of what is available, cgroup limits and `ulimit -v` included."""
     available = int(psutil.virtual_memory().available)
+    address_space, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if address_space != resource.RLIM_INFINITY:
+        available = min(available, address_space - int(psutil.Process().memory_info().vms))
     for folder in _cgroup_folders():
         limit, used = read_text(folder / "memory.max"), read_text(folder / "memory.current")
         if limit and limit != "max" and used:

@@ -7,6 +7,7 @@ Every kernel is compiled to assembly first and assembled from that very text, so
 from __future__ import annotations
 
 import atexit
+import errno
 import hashlib
 import importlib.util
 import os
@@ -24,6 +25,7 @@ import platformdirs
 
 from ert.errors import KernelError
 from ert.findings import Finding
+from ert.home import home_folder, is_in_missing_home
 from ert.kernels import shared_sources
 
 # -O2: gcc's -O3 adds unroll-and-jam, which fuses passes over a buffer. No auto-vectorizer: the kernels are vectors already.
@@ -113,14 +115,25 @@ def _environment() -> dict[str, str]:
 @cache
 def cache_folder() -> tuple[Path, Finding | None]:
     """Where compiled kernels are kept, and a warning if that is only a temporary folder."""
-    wanted = Path(os.environ.get("ERT_CACHE_DIR") or platformdirs.user_cache_path("ert"))
+    wanted = _wanted_cache()
     try:
+        if is_in_missing_home(wanted):
+            raise FileNotFoundError(errno.ENOENT, "there is no home folder")
         wanted.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=wanted):
             return wanted, None
     except OSError as error:
         message = f"the kernel cache {wanted} cannot be written ({error.strerror}); kernels are compiled again in every run"
         return _folder_of_this_run(), Finding("cache_not_writable", message, None, "set ERT_CACHE_DIR to a folder you can write")
+
+
+def _wanted_cache() -> Path:
+    if chosen := os.environ.get("ERT_CACHE_DIR"):
+        return Path(chosen)
+    try:
+        return platformdirs.user_cache_path("ert")
+    except RuntimeError:  # a user whom the system does not know, without HOME: a container under a number of its own
+        return home_folder() / ".cache" / "ert"
 
 
 def _folder_of_this_run() -> Path:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import logging
+import os
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from ert.ceilings import Ceilings
 from ert.errors import ConfigError
 from ert.files import StrPath, write_bytes_atomic
+from ert.home import home_folder
 
 if TYPE_CHECKING:
     from ert.plot_points import PlotKernels
@@ -67,6 +69,9 @@ def _quiet_matplotlib() -> Iterator[None]:
 
     Where its configuration folder is not writable it makes a temporary one and says so on stderr: nobody can act on that.
     """
+    if not home_folder().exists():
+        # It would make one; of a folder that cannot be it makes a temporary one instead.
+        os.environ.setdefault("MPLCONFIGDIR", os.devnull)
     logger = logging.getLogger("matplotlib")
     level = logger.level
     logger.setLevel(logging.ERROR)

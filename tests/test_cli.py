@@ -152,14 +152,20 @@ CACHES = ("ERT_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")
 
 @pytest.mark.parametrize(
     ("home", "arguments"),
-    [("/dev/null", ("show", CPU)), ("/proc", ("show", CPU)), ("/proc", ("devices",)), ("/dev/null", ("plot", CPU, "-o", "x.png"))],
-    ids=["show, a file", "show, read-only", "devices", "plot"],
+    [
+        ("/dev/null", ("show", CPU)),
+        ("/proc", ("show", CPU)),
+        ("/proc", ("devices",)),
+        ("/dev/null", ("plot", CPU, "-o", "x.png")),
+        ("not/there", ("plot", CPU, "-o", "x.png")),
+    ],
+    ids=["show, a file", "show, read-only", "devices", "plot", "plot, missing"],
 )
 def test_everything_offline_works_without_a_home_and_writes_only_where_it_was_told(tmp_path, home, arguments):
     scratch = tmp_path / "tmp"
     scratch.mkdir()
     kept = {key: value for key, value in os.environ.items() if key not in CACHES}
-    environment = {**kept, "HOME": home, "TMPDIR": str(scratch)}
+    environment = {**kept, "HOME": str(tmp_path / home), "TMPDIR": str(scratch)}
     done = subprocess.run([PROGRAM, *arguments], capture_output=True, text=True, check=False, cwd=tmp_path, env=environment, timeout=120)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr

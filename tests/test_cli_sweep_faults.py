@@ -120,7 +120,10 @@ def test_a_copy_that_finds_no_space_is_an_error_and_the_result_itself_is_kept(ti
     assert ert.load(path).bandwidth_ceilings
 
 
-def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_path):
+@pytest.mark.parametrize(
+    ("home", "why"), [("/dev/null", "Not a directory"), ("not/there", "there is no home folder")], ids=["a file", "missing"]
+)
+def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_path, home, why):
     environment = {k: v for k, v in os.environ.items() if k not in ("ERT_CACHE_DIR", "XDG_CACHE_HOME", "XDG_CONFIG_HOME", "MPLCONFIGDIR")}
     scratch = tmp_path / "tmp"
     scratch.mkdir()
@@ -146,13 +149,14 @@ def test_a_home_that_cannot_be_written_costs_a_warning_and_no_more(tiny, tmp_pat
         text=True,
         check=False,
         cwd=tmp_path,
-        env={**environment, "HOME": "/dev/null", "TMPDIR": str(scratch)},
+        env={**environment, "HOME": str(tmp_path / home), "TMPDIR": str(scratch)},
         timeout=120,
     )
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "out" / "cpu").glob("*.json")
     (warning,) = (w for w in ert.load(path).warnings if w.code == "cache_not_writable")
-    assert warning.message.startswith("the kernel cache /dev/null/.cache/ert cannot be written (Not a directory)")
+    assert warning.message.startswith(f"the kernel cache {tmp_path / home}/.cache/ert cannot be written ({why})")
+    assert {path.name for path in tmp_path.iterdir()} == {"out", "tiny.toml", "tmp"}
     assert "ERT_CACHE_DIR" in (warning.remedy or "")
     assert "ERT_CACHE_DIR" in done.stdout
     left = {path.name for path in scratch.iterdir() if not path.name.endswith(".lock")}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pwd
 import shutil
 import subprocess
 import sys
@@ -167,6 +168,22 @@ def test_a_cache_that_cannot_be_written_is_a_warning_and_a_temporary_folder(fres
     assert finding.code == "cache_not_writable"
     assert place in finding.message
     assert "ERT_CACHE_DIR" in (finding.remedy or "")
+
+
+@pytest.mark.parametrize("home", ["not/there", None], ids=["missing", "nobody knows it"])
+def test_no_home_is_made_for_a_cache(fresh, monkeypatch, tmp_path, home):
+    for name in ("ERT_CACHE_DIR", "XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(tmp_path)
+    if home:
+        monkeypatch.setenv("HOME", str(tmp_path / home))
+    else:  # a container that runs under a number of its own
+        monkeypatch.setattr(pwd, "getpwuid", {}.__getitem__)
+    folder, finding = cache_folder()
+    assert folder.parent == Path(tempfile.gettempdir())
+    assert finding is not None
+    assert "cannot be written (there is no home folder)" in finding.message
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_without_any_folder_to_compile_in_it_says_what_to_set(fresh, monkeypatch):

@@ -20,7 +20,11 @@ class KernelError(ErtError):
 
 
 class DeviceError(ErtError):
-    """A device that is absent, busy, lost or out of memory."""
+    """A device that is absent, lost or out of memory."""
+
+
+class BusyError(DeviceError):
+    """A device that somebody else has, and may give back: exit code 4."""
 
 
 class MeasurementError(ErtError):

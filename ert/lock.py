@@ -15,7 +15,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
-from ert.errors import DeviceError
+from ert.errors import BusyError
 
 # Every user of a host may write there.
 SHARED_FOLDER = "/tmp"
@@ -25,7 +25,7 @@ SHARED_FOLDER = "/tmp"
 def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
     """Hold a device, which messages call ``device_id``. A killed program's lock is gone with its process.
 
-    Raises DeviceError naming the process that has it.
+    Raises BusyError naming the process that has it.
     """
     file = _open_first(_lock_paths(name))
     if file is None:
@@ -38,7 +38,7 @@ def device_lock(name: str, device_id: str | None = None) -> Iterator[None]:
         except BlockingIOError as error:
             file.seek(0)
             holder = file.read().strip() or "another process"
-            raise DeviceError(
+            raise BusyError(
                 f"{device_id or name}: is being measured already by {holder}. Two at once would measure each other; wait for it."
             ) from error
         if file.writable():

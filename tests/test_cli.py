@@ -15,7 +15,7 @@ from programs import PROGRAM
 
 import ert
 from ert.cli import COMMANDS, cli, execute
-from ert.errors import ErtError
+from ert.errors import BusyError, DeviceError, ErtError
 
 CPU = str(DATA / "cpu.json")
 
@@ -77,6 +77,8 @@ def outcome(error: BaseException) -> click.Command:
     ("error", "code", "said"),
     [
         (ErtError("x.json: broken"), 1, "Error: x.json: broken\n"),
+        (DeviceError("cuda:0: gone"), 1, "Error: cuda:0: gone\n"),
+        (BusyError("cuda:0: in use"), 4, "Error: cuda:0: in use\n"),
         (click.UsageError("no such option"), 2, "no such option"),
         (click.exceptions.Exit(3), 3, ""),
         (KeyboardInterrupt(), 130, "Interrupted.\n"),
@@ -91,6 +93,14 @@ def test_every_outcome_is_one_exit_code_and_at_most_one_message(capsys, error, c
     captured = capsys.readouterr()
     assert said in captured.err
     assert captured.out == ""
+
+
+def test_where_an_error_arose_is_shown_with_debug_alone():
+    plain, debugged = program("show", __file__), program("--debug", "show", __file__)
+    assert plain.returncode == debugged.returncode == 1
+    assert plain.stderr.count("\n") == 1
+    assert debugged.stderr.startswith("Traceback (most recent call last):\n")
+    assert debugged.stderr.endswith(plain.stderr)
 
 
 def test_no_command_takes_the_name_of_something_else_in_the_package():

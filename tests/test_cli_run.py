@@ -101,7 +101,7 @@ def test_wrong_wishes_name_the_option_and_print_nothing(folder: Path, arguments:
 def test_a_device_that_a_sweep_has_is_refused_naming_the_process(folder: Path):
     with device_lock("cpu"):
         done = ert("axpy", "--device", "cpu", cwd=folder)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (4, "")
     assert f"cpu: is being measured already by process {os.getpid()} on {os.uname().nodename} since " in done.stderr
 
 

@@ -79,7 +79,7 @@ def test_a_process_too_many_is_told_how_many_to_start(tmp_path):
 def test_processes_that_name_one_device_do_not_measure_it_twice(tmp_path):
     with device_lock("fake:0"):
         done = run(TWO, "sweep", "--device", "fake:0", "--out", str(tmp_path / "out"), SLURM_LOCALID="1")
-    assert done.returncode == 1
+    assert done.returncode == 4
     assert "fake:0: is being measured already by process" in done.stderr
 
 

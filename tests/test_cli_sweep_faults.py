@@ -243,7 +243,7 @@ def test_a_sweep_stopped_in_the_middle_is_completed_by_resume_and_nothing_is_mea
 
 def test_a_second_sweep_on_the_same_device_is_refused_naming_the_first_whose_result_is_whole(tiny, tmp_path, held):
     second = run(FAKE, *arguments(tiny, tmp_path / "out"))
-    assert second.returncode == 1
+    assert second.returncode == 4
     assert f"fake: is being measured already by process {held.process.pid} on {os.uname().nodename} since " in second.stderr
     held.go_on()
     (path,) = (tmp_path / "out" / "fake").iterdir()

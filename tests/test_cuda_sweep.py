@@ -284,16 +284,16 @@ def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("fault", "words", "others"),
+    ("fault", "code", "words", "others"),
     [
-        ("busy", "busy or unavailable. It is in exclusive use by another program, or prohibited to all", "hold the memory"),
-        ("full", "out of memory. Another program may hold the memory: see `nvidia-smi`.", "exclusive use"),
-        ("ordinal", "invalid device ordinal.", "exclusive use"),
+        ("busy", 4, "busy or unavailable. It is in exclusive use by another program, or prohibited to all (`nvidia-smi` tells): wait", "hold the memory"),
+        ("full", 4, "out of memory. Another program may hold the memory: see `nvidia-smi`.", "exclusive use"),
+        ("ordinal", 1, "invalid device ordinal. `ert devices` lists what is here", "exclusive use"),
     ],
 )
-def test_a_device_that_cannot_be_taken_is_told_why_in_one_line_and_leaves_nothing(tmp_path, fault, words, others):
+def test_a_device_that_cannot_be_taken_is_told_why_in_one_line_and_leaves_nothing(tmp_path, fault, code, words, others):
     done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), "--json", "-", faults=fault)
-    assert (done.returncode, done.stdout) == (1, "")
+    assert (done.returncode, done.stdout) == (code, "")
     (line,) = done.stderr.splitlines()
     assert line.startswith("Error: cuda:0: taking the device: ")
     assert words in line

@@ -8,6 +8,7 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from ert import __version__
-from ert.errors import ErtError, SchemaError, UsageError
+from ert.errors import BusyError, ErtError, SchemaError, UsageError
 
 # name -> (module:function, the line shown in `ert --help`)
 COMMANDS: dict[str, tuple[str, str]] = {
@@ -91,6 +92,14 @@ class LazyGroup(CheckedGroup):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
 
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except (ErtError, OSError):
+            if ctx.params["debug"]:
+                traceback.print_exc()
+            raise
+
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
         # Not click's own, which would import every command at every press of the key.
         names = [CompletionItem(name, help=text) for name, (_, text) in COMMANDS.items() if name.startswith(incomplete)]
@@ -99,7 +108,8 @@ class LazyGroup(CheckedGroup):
 
 @click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 110})
 @click.version_option(__version__, prog_name="ert")
-def cli() -> None:
+@click.option("--debug", is_flag=True, help="Before the message of an error, show where in the program it arose.")
+def cli(*, debug: bool) -> None:
     """Measure the roofline a machine really reaches, and judge everything else against it.
 
     \b
@@ -110,8 +120,8 @@ def cli() -> None:
 
 
 def exit_code(error: ErtError) -> int:
-    """2 for what is wrong in the command line whatever the files and the machine hold, 1 for what they hold."""
-    return 2 if isinstance(error, UsageError) else 1
+    """2 for what is wrong in the command line whatever the files and the machine hold, 4 for what another time may change, else 1."""
+    return 2 if isinstance(error, UsageError) else 4 if isinstance(error, BusyError) else 1
 
 
 def execute(command: Callable[..., Any], arguments: list[str] | None = None) -> int:  # noqa: PLR0911  (one return per kind of outcome)

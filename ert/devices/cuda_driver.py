@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from types import ModuleType
 
-from ert.errors import DeviceError
+from ert.errors import BusyError, DeviceError
 
 _REMEDY = "`ert doctor` says what is there; `pip install 'ert-roofline[cuda]'` brings PyCUDA where a CUDA toolkit is."
 _UUID_BYTES = 16
@@ -41,20 +41,21 @@ def load_driver() -> ModuleType:
 
 @contextmanager
 def in_words(driver: ModuleType, where: str) -> Iterator[None]:
-    """Failures of the driver as DeviceError, with the device and what was being done."""
+    """Failures of the driver as DeviceError with the device and what was being done; as BusyError where another program has it."""
     try:
         yield
     except driver.Error as error:
-        raise DeviceError(f"{where}: {str(error).strip()}.{_remedy(driver, error)}") from error
+        kind, remedy = _reading(driver, error)
+        raise kind(f"{where}: {str(error).strip()}. {remedy}") from error
 
 
-def _remedy(driver: ModuleType, error: Exception) -> str:
-    """What to try, where another program is the likely cause; with a blank before it."""
+def _reading(driver: ModuleType, error: Exception) -> tuple[type[DeviceError], str]:
+    """What kind of failure it is, and what to try."""
     if isinstance(error, driver.MemoryError):
-        return " Another program may hold the memory: see `nvidia-smi`."
+        return BusyError, "Another program may hold the memory: see `nvidia-smi`."
     if _BUSY in str(error):
-        return " It is in exclusive use by another program, or prohibited to all: `nvidia-smi` shows which. Wait for it, or choose another."
-    return ""
+        return BusyError, "It is in exclusive use by another program, or prohibited to all (`nvidia-smi` tells): wait, or choose another."
+    return DeviceError, "`ert devices` lists what is here, `ert doctor` looks closer."
 
 
 def uuid_of(index: int) -> str:

@@ -286,7 +286,7 @@ def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
 @pytest.mark.parametrize(
     ("fault", "code", "words", "others"),
     [
-        ("busy", 4, "busy or unavailable. It is in exclusive use by another program, or prohibited to all (`nvidia-smi` tells): wait", "hold the memory"),
+        ("busy", 4, "busy or unavailable. It is in exclusive use by another program, or prohibited to all (`nvidia-smi`", "hold the memory"),
         ("full", 4, "out of memory. Another program may hold the memory: see `nvidia-smi`.", "exclusive use"),
         ("ordinal", 1, "invalid device ordinal. `ert devices` lists what is here", "exclusive use"),
     ],

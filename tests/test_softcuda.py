@@ -16,6 +16,7 @@ from ert.nvcompile import Target, entry_name
 
 KERNELS = load_kernels("cuda")
 HOPPER = list(harness.FAMILIES).index(90)
+LARGE = len(harness.FAMILIES)
 
 
 @pytest.fixture
@@ -52,6 +53,93 @@ def test_an_access_beyond_an_array_stops_the_kernel_with_the_thread_that_did_it(
         driver.Context.synchronize()
     assert "illegal read of 16 bytes at 0x" in (said := capfd.readouterr().err)
     assert f"in ert_copy_fp32, block (0,0,0) thread ({THREADS - 1},0,0)" in said
+
+
+def launch_planted(driver, name, at, *, array_bytes=4096):
+    """What a kernel of out_of_bounds.cu leaves in its 32 results; its array lies between two others."""
+    function = driver.module_from_buffer(harness.image_of_file(PLANTED)).get_function(name)
+    results, _below, array, _above = (driver.mem_alloc(size) for size in (128, array_bytes, array_bytes, array_bytes))
+    driver.memset_d32(results, 0, 32)
+    function(results, array, np.int32(at), block=(32, 1, 1), grid=(1, 1), shared=128)
+    driver.Context.synchronize()
+    held = np.empty(32, np.float32)
+    driver.memcpy_dtoh(held, results)
+    return held
+
+
+PLANTED = Path(__file__).parent / "softcuda" / "out_of_bounds.cu"
+SHARED = ("read_static", "write_static", "read_dynamic", "write_dynamic", "read_shared_128", "write_shared_128")
+
+
+@pytest.mark.parametrize("name", ["read_global", "write_global", *SHARED])
+def test_an_access_inside_is_allowed(driver, name):
+    launch_planted(driver, name, 0)
+
+
+@pytest.mark.parametrize(("at", "is_first"), [(1, False), (-1, True)], ids=["beyond", "before"])
+@pytest.mark.parametrize("name", SHARED)
+def test_an_access_one_element_outside_shared_memory_is_an_illegal_address(driver, capfd, name, at, is_first):
+    size, threads = (16, 8) if name.endswith("128") else (4, 32)
+    with pytest.raises(driver.Error, match="illegal memory access"):
+        launch_planted(driver, name, at)
+    said = capfd.readouterr().err
+    assert f"softcuda: illegal {name.split('_')[0]} of {size} bytes at 0x" in said
+    assert f"in {name}, block (0,0,0) thread ({0 if is_first else threads - 1},0,0)" in said
+
+
+@pytest.mark.parametrize("name", ["read_global", "write_global"])
+@pytest.mark.parametrize("at", [1024, -1])
+def test_an_array_does_not_run_into_the_one_that_was_allocated_beside_it(driver, name, at):
+    with pytest.raises(driver.Error, match="illegal memory access"):
+        launch_planted(driver, name, at)
+
+
+def test_shared_memory_is_poisoned_for_every_block(driver):
+    for _ in range(2):
+        assert np.isnan(launch_planted(driver, "read_unwritten", 0)).all()
+
+
+def test_the_tensor_cores_fetch_nothing_beyond_their_tiles(driver):
+    launch_planted(driver, "multiply_tiles", 0)
+    with pytest.raises(driver.Error, match="illegal memory access"):
+        launch_planted(driver, "multiply_tiles", 1)
+
+
+def test_an_instruction_for_shared_memory_reaches_no_other(driver):
+    launch_planted(driver, "read_shared_elsewhere", 0)
+    with pytest.raises(driver.Error, match="illegal memory access"):
+        launch_planted(driver, "read_shared_elsewhere", 1)
+
+
+@pytest.mark.parametrize("name", ["read_128", "write_128", "assign_128"])
+def test_a_wide_access_that_begins_inside_and_ends_outside_is_an_illegal_address(driver, name):
+    launch_planted(driver, name, 48, array_bytes=64)
+    with pytest.raises(driver.Error, match="illegal memory access"):
+        launch_planted(driver, name, 48, array_bytes=56)
+
+
+@pytest.mark.parametrize("name", ["read_128", "write_128", "assign_128"])
+def test_a_wide_access_that_is_not_aligned_is_a_misaligned_address(driver, capfd, name):
+    with pytest.raises(driver.Error, match="misaligned address"):
+        launch_planted(driver, name, 8)
+    assert f"which is not a multiple of 16, in {name}, block (0,0,0) thread (0,0,0)" in capfd.readouterr().err
+
+
+def test_a_large_launch_of_which_only_a_part_runs_is_stopped_where_it_would_leave_its_array():
+    write, threads, blocks, trips = KERNELS["write"], KERNELS["write"].defaults()["ERT_THREADS"], 64, 100
+    with harness.current(LARGE) as driver:
+        image = harness.image_of(write, "fp32", Target("sm_90a"), write.defaults())
+        function = driver.module_from_buffer(image).get_function(entry_name(write, "fp32"))
+        function.prepare("PPPPPQQ")
+        needed_bytes = write.defaults()["ERT_UNROLL"] * threads * 16 * blocks * trips
+        operands = driver.to_device(harness.operand_table(write, "fp32", seed=3))
+        results, right, short = (driver.mem_alloc(size) for size in (8 * blocks, needed_bytes, needed_bytes - 128))
+        function.prepared_call((blocks, 1), (threads, 1, 1), int(operands), int(results), int(right), 0, 0, trips, 10)
+        driver.Context.synchronize()
+        function.prepared_call((blocks, 1), (threads, 1, 1), int(operands), int(results), int(short), 0, 0, trips, 10)
+        with pytest.raises(driver.Error, match="illegal memory access"):
+            driver.Context.synchronize()
+        harness.library().cuDevicePrimaryCtxReset_v2(LARGE)
 
 
 def test_an_error_sticks_until_the_primary_context_is_reset(driver):
@@ -107,11 +195,18 @@ def test_a_name_that_is_not_in_the_module_is_refused(driver):
         driver.module_from_buffer(image).get_function("ert_nothing")
 
 
-def test_shared_memory_becomes_static_and_kernels_are_described():
-    text = for_host_compiler('extern "C" __global__ void ert_x(int n) { __shared__ float s[4]; }')
-    assert "static float s[4]" in text
+def test_variables_of_shared_memory_are_placed_by_the_driver_and_kernels_are_described():
+    text = for_host_compiler('extern "C" __global__ void ert_x(int n) { __shared__ float s[4], t[2][8]; }')
+    assert "soft_type_s &s = *(soft_type_s *)__soft_state.shared(&soft_key_s," in text
+    assert "typedef float soft_type_t[2][8];" in text
     assert 'soft_describe("ert_x", &ert_x)' in text
     assert "__global__" not in text
+    assert "__shared__" not in text
+
+
+def test_a_declaration_in_shared_memory_that_cannot_be_placed_is_refused():
+    with pytest.raises(SystemExit, match="cannot place '__shared__ float s = 1;'"):
+        for_host_compiler("__shared__ float s = 1;")
 
 
 def test_the_soft_compiler_answers_like_nvcc():

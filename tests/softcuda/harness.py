@@ -5,10 +5,12 @@ from __future__ import annotations
 import ctypes
 import os
 import sys
+import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -37,6 +39,7 @@ COUNTERS = (
     *("loads", "stores", "load_bytes", "store_bytes", "cached_bytes", "shared_bytes"),
 )
 _RESULT_BYTES_PER_THREAD = 2048
+KERNEL_FOLDER = Path(__file__).parents[2] / "kernels_cu"
 
 
 def soft_compiler() -> Nvcc:
@@ -102,6 +105,16 @@ class Ran:
 def image_of(kernel: Kernel, precision: str, target: Target, parameters: Mapping[str, int]) -> bytes:
     definitions = macros(kernel, precision, parameters, vector_bytes(target.architecture))
     return compile_kernel(kernel, definitions, target, soft_compiler(), cache_folder() / "images")
+
+
+@cache
+def image_of_file(path: Path) -> bytes:
+    """Of a file that is no kernel of the catalogue, for Hopper."""
+    with tempfile.TemporaryDirectory() as folder:
+        image = Path(folder) / "image"
+        works, said = soft_compiler().run(path, Target("sm_90a"), [f"-I{KERNEL_FOLDER}"], image)
+        assert works, said
+        return image.read_bytes()
 
 
 def run(

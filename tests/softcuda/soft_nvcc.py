@@ -15,12 +15,22 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ARCHITECTURES = (75, 80, 86, 87, 89, 90, 100, 103, 120)
 COMMON = ("-std=c++17", "-x", "c++", "-w")
-# Every access is instrumented; vectorised code would join several into one.
-CODE = ("-O1", "-fsanitize=thread", "-fno-tree-vectorize", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-exceptions")
+# Every access is instrumented, and its alignment is checked; vectorised code would join several into one.
+CODE = ("-O1", "-fsanitize=thread,alignment", "-fno-tree-vectorize", "-ffp-contract=off", "-fno-strict-aliasing", "-fno-exceptions")
 # Else every FMA and every conversion to half is a call into a library.
 X86 = ("-mfma", "-mf16c") if platform.machine() == "x86_64" else ()
 # -fno-gnu-unique: else dlopen would give every image the variables of the first.
 LINK = ("-fPIC", "-shared", "-fvisibility=hidden", "-fno-gnu-unique")
+# CUDA C++ that is rewritten: what may stand before the type of an array, an array's sizes, and how variables are declared.
+ALIGNMENT = r"alignas\s*\([^)]*\)|__attribute__\s*\(\(\w+\s*\([^)]*\)\)\)"
+SIZES = r"\s*(?:\[[^\]]*\]\s*)*"
+DECLARATOR = rf"(\w+)({SIZES})"
+DECLARATION = rf"([^=]+?)\s+((?:\w+{SIZES},\s*)*\w+{SIZES})"
+# A variable of shared memory becomes a reference to where the driver puts it, found by the address of a key.
+PLACE = (
+    "static char soft_key_{name}; typedef {kind} soft_type_{name}{sizes}; soft_type_{name} &{name} = "
+    "*(soft_type_{name} *)__soft_state.shared(&soft_key_{name}, sizeof(soft_type_{name}), alignof(soft_type_{name}));"
+)
 DESCRIPTION = """
 extern "C" { __attribute__((visibility("default"))) soft_kernel __soft_kernel_%s = soft_describe("%s", &%s); }"""
 
@@ -33,14 +43,25 @@ def digest() -> str:
 
 def for_host_compiler(preprocessed: str) -> str:
     """CUDA C++ after preprocessing -> C++, with a description of every kernel at the end."""
-    text = re.sub(
-        r"extern\s+__shared__\s+((?:alignas\s*\([^)]*\)\s*)?)([\w:\s]+?)\s+(\w+)\s*\[\s*\]\s*;",
-        r"\2 *const \3 = (\2 *)__soft_state.dynamic_shared;",
-        preprocessed,
-    )
+    text = re.sub(r"\bextern\s+__shared__\s+([^;]+?)\s+(\w+)\s*\[\s*\]\s*;", _dynamic, preprocessed)
+    text = re.sub(r"\b__shared__\s+([^;]+);", _placed, text)
     kernels = dict.fromkeys(re.findall(r"\b__global__\s+void\s+(\w+)\s*\(", text))
-    text = text.replace("__shared__", "static").replace("__global__", "")
+    text = text.replace("__global__", "")
     return text + "".join(DESCRIPTION % (name, name, name) for name in kernels)
+
+
+def _dynamic(found: re.Match[str]) -> str:
+    """The dynamic array begins a page, which is as aligned as anybody asks for."""
+    kind = re.sub(ALIGNMENT, "", found[1]).strip()
+    return f"{kind} *const {found[2]} = ({kind} *)__soft_state.dynamic_shared;"
+
+
+def _placed(found: re.Match[str]) -> str:
+    declaration = re.fullmatch(DECLARATION, found[1].strip())
+    if not declaration:
+        sys.exit(f"softcuda cannot place '{found[0]}': write a type, and names with sizes in brackets.")
+    kind, names = declaration.groups()
+    return " ".join(PLACE.format(kind=kind, name=name, sizes=sizes) for name, sizes in re.findall(DECLARATOR, names))
 
 
 def compile_image(source: str, image: str, architecture: int, options: list[str]) -> None:

@@ -7,25 +7,32 @@ static const int LINE_BITS = 7;
 // The allocation hit last, which is nearly always hit again.
 static CUdeviceptr last_start, last_end;
 
-static bool is_shared(uintptr_t address, unsigned bytes) {
-    const Function *function = running().function;
-    const soft_state *state = function->module->state;
-    uintptr_t dynamic = (uintptr_t)state->dynamic_shared;
-    bool in_image = address >= function->module->first && address < function->module->last;
-    return in_image || (address >= dynamic && address + bytes <= dynamic + state->dynamic_shared_bytes);
+static void say_who() {
+    const soft_state *state = running().function->module->state;
+    fprintf(stderr, " in %s, block (%u,%u,%u) thread (%u,%u,%u)\n", running().function->kernel->name, state->block.x, state->block.y,
+            state->block.z, state->thread.x, state->thread.y, state->thread.z);
 }
 
 static void refuse(const void *address, unsigned bytes, int kind) {
-    const soft_state *state = running().function->module->state;
-    fprintf(stderr, "softcuda: illegal %s of %u bytes at %p in %s, block (%u,%u,%u) thread (%u,%u,%u)\n",
-            kind & SOFT_WRITE ? "write" : "read", bytes, address, running().function->kernel->name, state->block.x, state->block.y,
-            state->block.z, state->thread.x, state->thread.y, state->thread.z);
+    fprintf(stderr, "softcuda: illegal %s of %u bytes at %p", kind & SOFT_WRITE ? "write" : "read", bytes, address);
+    say_who();
     stop_thread(ILLEGAL_ADDRESS);
+}
+
+static void misaligned(const void *address, unsigned alignment) {
+    fprintf(stderr, "softcuda: access to %p, which is not a multiple of %u,", address, alignment);
+    say_who();
+    stop_thread(MISALIGNED_ADDRESS);
 }
 
 static void access(const void *pointer, unsigned bytes, int kind) {
     soft_state *state = running().function->module->state;
     CUdeviceptr address = (CUdeviceptr)pointer;
+    if (kind & (SOFT_SHARED | SOFT_TENSOR)) {
+        if (!is_shared(address, bytes)) refuse(pointer, bytes, kind);
+        if (kind & SOFT_SHARED) state->counters[SOFT_SHARED_BYTES] += bytes;
+        return;
+    }
     if (address < last_start || address + bytes > last_end) {
         if (address >= (CUdeviceptr)state && address < (CUdeviceptr)(state + 1)) return;   // threadIdx and its like
         if (is_on_a_stack(address)) return;
@@ -46,9 +53,10 @@ static void access(const void *pointer, unsigned bytes, int kind) {
 }
 
 void attach_runtime(soft_state *state) {
+    state->shared = place_shared;
     state->barrier = wait_at_barrier;
     state->access = access;
-    state->trap = stop_thread;
+    state->misaligned = misaligned;
 }
 
 void forget_last_allocation() { last_start = last_end = 0; }

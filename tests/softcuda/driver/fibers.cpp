@@ -131,6 +131,7 @@ int run_block(Shape block, soft_uint3 index) {
     Running &launch = running();
     launch.function->module->state->block = index;
     int threads = (int)block.count(), alive = threads;
+    poison_shared();
     fibers.assign(threads, Fiber());
     while (alive && !launch.error) {
         bool moved = false;

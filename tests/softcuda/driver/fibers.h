@@ -18,5 +18,10 @@ Running &running();
 int run_block(Shape block, soft_uint3 index);
 
 bool is_on_a_stack(uintptr_t address);
+// The shared memory of the block that runs: taken anew for a launch, poisoned for a block; its variables are placed as they are met.
+char *clear_shared(unsigned dynamic_bytes);
+void poison_shared();
+char *place_shared(const void *key, unsigned bytes, unsigned alignment);
+bool is_shared(uintptr_t address, unsigned bytes);
 void stop_thread(int error);
 void wait_at_barrier(int warp);

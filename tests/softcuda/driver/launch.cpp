@@ -21,20 +21,26 @@ struct Launch {
 // ---- running blocks
 
 static void begin(Launch &launch) {
-    static std::vector<char> shared;
     soft_state *state = launch.function->module->state;
-    shared.assign(launch.dynamic_bytes + 256, (char)0xFF);
-    state->dynamic_shared = (char *)(((uintptr_t)shared.data() + 127) & ~(uintptr_t)127);
-    state->dynamic_shared_bytes = launch.dynamic_bytes;
+    state->dynamic_shared = clear_shared(launch.dynamic_bytes);
     state->block_dim = {launch.block.x, launch.block.y, launch.block.z};
     state->grid_dim = {launch.grid.x, launch.grid.y, launch.grid.z};
     memset(state->counters, 0, sizeof state->counters);
-    running() = {launch.function, launch.parameters.data(), OK, nullptr};
+    running() = {launch.function, launch.parameters.data(), running().error, nullptr};
     forget_last_allocation();
 }
 
 static soft_uint3 block_index(Shape grid, uint64_t linear) {
     return {(unsigned)(linear % grid.x), (unsigned)(linear / grid.x % grid.y), (unsigned)(linear / grid.x / grid.y)};
+}
+
+static std::map<CUdeviceptr, double> reach_of(const std::unordered_set<uint64_t> &lines) {
+    std::map<CUdeviceptr, double> reach;
+    for (uint64_t line : lines) {
+        CUdeviceptr start = (--driver().allocations.upper_bound(line * 128 + 127))->first;
+        reach[start] = std::max(reach[start], (double)(line * 128) - (double)start);
+    }
+    return reach;
 }
 
 // Runs every block (``sample`` 0) or that many, spread from the first to the last, and scales up to all.
@@ -58,6 +64,7 @@ static Work run(Launch &launch, uint64_t sample, bool wants_lines) {
     if (work.all_bytes > 1.5 * work.block_bytes) work.all_bytes *= scale;
     work.blocks = (double)blocks;
     work.threads = work.blocks * launch.block.count();
+    work.reach = reach_of(all);
     return work;
 }
 
@@ -78,6 +85,7 @@ static Work combine(const Work &a, double x, const Work &b, double y) {
     for (int i = 0; i < SOFT_COUNTERS; i++) sum.counters[i] = x * a.counters[i] + y * b.counters[i];
     sum.block_bytes = x * a.block_bytes + y * b.block_bytes;
     sum.all_bytes = x * a.all_bytes + y * b.all_bytes;
+    for (auto &[start, offset] : sum.reach) offset = x * offset + y * (b.reach.count(start) ? b.reach.at(start) : 0);
     return sum;
 }
 
@@ -131,6 +139,16 @@ static double chased_bytes(Launch &launch, double seen) {
     return starts.insert(start).second ? cycle_bytes : std::min(seen, cycle_bytes);
 }
 
+// The last block is among those that ran, so what it would touch in its last trip is the last that is touched at all.
+static void stop_beyond(const Launch &launch, const Work &footprint) {
+    for (const auto &[start, offset] : footprint.reach) {
+        if (running().error || offset < (double)driver().allocations[start].bytes) continue;
+        fprintf(stderr, "softcuda: illegal access %.0f bytes into an array of %zu in %s\n", offset, driver().allocations[start].bytes,
+                launch.function->kernel->name);
+        running().error = ILLEGAL_ADDRESS;
+    }
+}
+
 static Work estimated(Launch &launch) {
     std::string but_repeats(launch.parameters.data(), launch.parameters.size() - 8);
     Key key = {launch.function, launch.grid.count(), launch.block.count(), launch.dynamic_bytes, but_repeats};
@@ -139,6 +157,8 @@ static Work estimated(Launch &launch) {
     Work work = combine(found->second.fixed, 1, found->second.per_repeat, (double)*launch.last_parameter(1));
     work.block_bytes = found->second.footprint.block_bytes;
     work.all_bytes = found->second.footprint.all_bytes;
+    stop_beyond(launch, found->second.footprint);
+    if (running().error) estimates().erase(found);
     if (work.threads == 1) work.all_bytes *= (double)*launch.last_parameter(1);
     return work;
 }
@@ -182,11 +202,12 @@ static CUresult start(Launch launch) {
         return UNKNOWN;
     }
     if (fault("skipped", number)) return OK;
+    running().error = OK;
     bool is_whole = !device->is_modelled() || is_small(launch);
     Work work = is_whole ? run(launch, 0, device->is_modelled()) : estimated(launch);
     bool is_chase = device->is_modelled() && !strncmp(launch.function->kernel->name, "ert_chase", 9);
     if (is_chase) work.block_bytes = work.all_bytes = chased_bytes(launch, work.all_bytes);
-    if (!is_whole) leave_receipt(launch);
+    if (!is_whole && !running().error) leave_receipt(launch);
     for (int i = 0; i < SOFT_COUNTERS; i++) driver().counters[i] = (uint64_t)work.counters[i];
     if (device->is_modelled()) run_clock(*device, launch.function, modelled_s(*device, work, driver().clock_shares.back()));
     int error = fault("failed", number) ? LAUNCH_FAILED : fault("illegal", number) ? ILLEGAL_ADDRESS : running().error;

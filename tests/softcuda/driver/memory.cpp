@@ -11,17 +11,20 @@ static const size_t POISON_LIMIT = 64 << 20;
 // On a modelled device larger copies inside the device are not carried out: only their time would count.
 static const size_t COPY_LIMIT = 64 << 20;
 
+// On either side of an allocation a page is nobody's: else two would adjoin, and what runs off the one would hit the other.
+static const size_t PAGE = 4096;
+
 API CUresult cuMemAlloc_v2(CUdeviceptr *address, size_t bytes) {
     RETURN_UNLESS_READY;
     Device *device = current_device();
     if (!bytes) return INVALID_VALUE;
     if (fault("oom", ++driver().allocated)) return OUT_OF_MEMORY;
     if (device->used_bytes + bytes > device->says.number("mem", 1 << 30)) return OUT_OF_MEMORY;
-    size_t mapped = (bytes + 4095) / 4096 * 4096;
+    size_t mapped = (bytes + PAGE - 1) / PAGE * PAGE + 2 * PAGE;
     void *memory = mmap(nullptr, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (memory == MAP_FAILED) return OUT_OF_MEMORY;
-    if (bytes <= POISON_LIMIT) memset(memory, 0xFF, bytes);
-    *address = (CUdeviceptr)memory;
+    *address = (CUdeviceptr)memory + PAGE;
+    if (bytes <= POISON_LIMIT) memset((void *)*address, 0xFF, bytes);
     driver().allocations[*address] = {bytes, device, mapped};
     device->used_bytes += bytes;
     return OK;
@@ -31,7 +34,7 @@ API CUresult cuMemFree_v2(CUdeviceptr address) {
     auto found = driver().allocations.find(address);
     if (found == driver().allocations.end() || !found->second.mapped_bytes) return INVALID_VALUE;
     found->second.device->used_bytes -= found->second.bytes;
-    munmap((void *)address, found->second.mapped_bytes);
+    munmap((void *)(address - PAGE), found->second.mapped_bytes);
     driver().allocations.erase(found);
     return OK;
 }

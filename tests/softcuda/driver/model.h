@@ -7,6 +7,7 @@ struct Work {
     double counters[SOFT_COUNTERS] = {};
     double block_bytes = 0, all_bytes = 0;                   // distinct global memory: of one block, of all together
     double blocks = 0, threads = 0;
+    std::map<CUdeviceptr, double> reach;                     // of each allocation: how far into it the last line touched begins
 };
 
 // Ceilings a device's settings may plant: fp64 .. int8, mma_fp64 .. mma_int8 (FLOP/s), dram, dram_write, l2bw, l1bw, smembw

@@ -1,7 +1,6 @@
 // Modules: images are shared objects of the host, loaded with dlopen.
 #include <dlfcn.h>
 #include <elf.h>
-#include <link.h>
 #include <unistd.h>
 #include <cstdio>
 #include <cstdlib>
@@ -39,14 +38,7 @@ static CUresult load(Module **module, const char *image) {
     int cc = (int)current_device()->says.number("cc", 80);
     if (state->architecture / 10 != cc / 10 || state->architecture > cc) return NO_BINARY_FOR_GPU;
     attach_runtime(state);
-    link_map *map;
-    dlinfo(handle, RTLD_DI_LINKMAP, &map);
-    *module = new Module{handle, state, map->l_addr, map->l_addr, {}};
-    for (int i = 0; i < elf->e_phnum; i++) {
-        const Elf64_Phdr *segment = (const Elf64_Phdr *)(image + elf->e_phoff) + i;
-        uintptr_t end = map->l_addr + segment->p_vaddr + segment->p_memsz;
-        if (segment->p_type == PT_LOAD && end > (*module)->last) (*module)->last = end;
-    }
+    *module = new Module{handle, state, {}};
     return OK;
 }
 

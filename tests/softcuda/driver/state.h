@@ -16,8 +16,8 @@ typedef unsigned long long CUdeviceptr;
 enum Error {
     OK = 0, INVALID_VALUE = 1, OUT_OF_MEMORY = 2, NOT_INITIALIZED = 3, DEVICE_UNAVAILABLE = 46, NO_DEVICE = 100,
     INVALID_DEVICE = 101, INVALID_IMAGE = 200, INVALID_CONTEXT = 201, NO_BINARY_FOR_GPU = 209, FILE_NOT_FOUND = 301,
-    INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701, LAUNCH_FAILED = 719,
-    NOT_SUPPORTED = 801, UNKNOWN = 999
+    INVALID_HANDLE = 400, NOT_FOUND = 500, NOT_READY = 600, ILLEGAL_ADDRESS = 700, LAUNCH_OUT_OF_RESOURCES = 701,
+    MISALIGNED_ADDRESS = 716, LAUNCH_FAILED = 719, NOT_SUPPORTED = 801, UNKNOWN = 999
 };
 
 // "key=value,key=value": what a device says of itself, and the ceilings planted in it.
@@ -49,7 +49,6 @@ struct Function;
 struct Module {
     void *handle;
     soft_state *state;
-    uintptr_t first, last;
     std::map<std::string, Function *> functions;
 };
 struct Function {

@@ -6,7 +6,8 @@
 #include "softcuda_abi.h"
 
 #define __SOFTCUDA__ 1
-// __global__ and __shared__ stay in the text: soft_nvcc.py rewrites them after preprocessing.
+// __global__ and __shared__ stay in the text: soft_nvcc.py rewrites them after preprocessing. Global variables are not known: for a
+// kernel that uses one, its address is an illegal one.
 #define __device__
 #define __host__
 #define __forceinline__ inline __attribute__((always_inline))
@@ -33,6 +34,13 @@ template <class T> SOFT_UNCOUNTED void soft_put(const T &value) {
 }
 template <class T> SOFT_UNCOUNTED const T &soft_get(int lane) {
     return *(const T *)__soft_state.exchange[__soft_state.linear_thread >> 5][lane];
+}
+
+// ---- alignment: g++ -fsanitize=alignment calls this where a type asks for more than the address has; only this much of what it
+// is told matters here
+struct soft_mismatch { const char *file; unsigned line, column; const void *type; unsigned char log_alignment, use; };
+extern "C" SOFT_UNCOUNTED __attribute__((used)) void __ubsan_handle_type_mismatch_v1(const soft_mismatch *what, const void *address) {
+    __soft_state.misaligned(address, 1u << what->log_alignment);
 }
 
 // ---- kernels: what the driver must know to call one

@@ -2,7 +2,11 @@
 #pragma once
 #include <stdint.h>
 
-enum { SOFT_ABI = 2, SOFT_MAX_PARAMETERS = 24, SOFT_WARP_BYTES = 64, SOFT_WRITE = 1, SOFT_CACHED = 2 };
+enum { SOFT_ABI = 3, SOFT_MAX_PARAMETERS = 24, SOFT_WARP_BYTES = 64 };
+
+// What an access is: a write; a load that L1 may serve; an instruction for shared memory alone; the tensor cores fetching operands
+// from there, which is not counted.
+enum { SOFT_WRITE = 1, SOFT_CACHED = 2, SOFT_SHARED = 4, SOFT_TENSOR = 8 };
 
 // What a launch is counted by. FLOPs: one FMA is 2; those of lone additions and multiplications are also counted apart, for
 // each takes the place of an FMA. ``SOFT_CACHED_BYTES`` are the loads that L1 may serve.
@@ -21,11 +25,11 @@ struct soft_state {
     soft_uint3 thread, block, block_dim, grid_dim;
     int linear_thread;
     char *dynamic_shared;
-    unsigned dynamic_shared_bytes;
 
+    char *(*shared)(const void *key, unsigned bytes, unsigned alignment);   // where a variable of shared memory lies
     void (*barrier)(int warp);                               // 0: the block waits; 1: the warp waits
-    void (*access)(const void *address, unsigned bytes, int kind);   // of SOFT_WRITE and SOFT_CACHED
-    void (*trap)(int error);
+    void (*access)(const void *address, unsigned bytes, int kind);
+    void (*misaligned)(const void *address, unsigned alignment);
     uint64_t counters[SOFT_COUNTERS];
     alignas(16) char exchange[32][32][SOFT_WARP_BYTES];      // warp, lane, bytes
 };

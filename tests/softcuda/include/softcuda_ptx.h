@@ -25,11 +25,11 @@ SOFT_UNCOUNTED inline u32 load_hop_ca(const void *base, u32 at) {
 typedef char *shared_address;
 inline shared_address shared_window(const void *p) { return (char *)p; }
 SOFT_UNCOUNTED inline vector128 load_shared(shared_address at) {
-    __soft_state.access(at, sizeof(vector128), 0);
+    __soft_state.access(at, sizeof(vector128), SOFT_SHARED);
     return *(const vector128 *)at;
 }
 SOFT_UNCOUNTED inline void store_shared(shared_address at, const vector128 &value) {
-    __soft_state.access(at, sizeof value, SOFT_WRITE);
+    __soft_state.access(at, sizeof value, SOFT_SHARED | SOFT_WRITE);
     *(vector128 *)at = value;
 }
 

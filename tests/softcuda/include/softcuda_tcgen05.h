@@ -18,6 +18,7 @@ SOFT_UNCOUNTED inline u32 tensor_memory_read(u32 address) { return soft_tensor_m
 
 template <class T> SOFT_UNCOUNTED void tcgen05_mma(u32 d, u64 a, u64 b, u32 accumulate) {
     typedef typename accumulator<T>::type S;
+    __soft_state.access((const void *)a, MMA_M * 32, SOFT_TENSOR), __soft_state.access((const void *)b, MMA_N * 32, SOFT_TENSOR);
     for (int row = 0; row < MMA_M; row++)
         for (int column = 0; column < MMA_N; column++) {
             u32 &slot = soft_tensor_memory[row][d + column];

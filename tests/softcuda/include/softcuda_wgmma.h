@@ -23,6 +23,7 @@ template <class T, class S> SOFT_UNCOUNTED void soft_dot_row(S &total, u64 a, in
 
 // D of m64n256: warp w has rows 16 w .. 16 w + 15; register i row lane / 4 (+ 8 for i / 2 odd), column 8 (i / 4) + 2 (lane % 4) + i % 2.
 template <class T> SOFT_UNCOUNTED void wgmma(typename accumulator<T>::type *d, u64 a, u64 b) {
+    __soft_state.access((const void *)a, 64 * 32, SOFT_TENSOR), __soft_state.access((const void *)b, 256 * 32, SOFT_TENSOR);
     const int thread = __soft_state.linear_thread % 128, lane = thread % 32;
     for (int i = 0; i < 128; i++)
         soft_dot_row<T>(d[i], a, thread / 32 * 16 + lane / 4 + i / 2 % 2 * 8, b, i / 4 * 8 + lane % 4 * 2 + i % 2);

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from ert.config import SweepConfig, load_config
+from ert.config import SHIPPED, SweepConfig, load_config
 from ert.devices.base import Device, LevelFacts, Task
 from ert.errors import ConfigError
 from ert.findings import Finding
@@ -21,6 +21,8 @@ ABOVE_FACTOR = 3
 CAPACITY_SHARE = 0.5
 # A chase through this many times the last cache finds next to nothing there.
 BEYOND_CACHE = 8
+# Beyond any cache, and within the 32 bits that a chase on a GPU has for an offset.
+MOST_CHASED_BYTES = 2**31
 # The last words of the ids of points that are measured again.
 ON_ZEROS, SUSTAINED = "zeros", "sustained"
 
@@ -53,9 +55,9 @@ def make_plan(device: Device, config: SweepConfig, kernels: Mapping[str, Kernel]
     known = load_kernels(device.kind) if kernels is None else kernels
     _check_kernel_names(config, known)
     _check_kernel_values(config, known)
-    _check_sizes(device, config)
-    chosen = [k for k in known.values() if not k.experimental or k.name in config.kernel_values]
     levels = _swept_levels(device.levels(), config)
+    _check_sizes(device, config, levels)
+    chosen = [k for k in known.values() if not k.experimental or k.name in config.kernel_values]
     asked = [
         *_curve_points(device, config, chosen, levels),
         *_level_points(config, chosen, levels, device.levels()),
@@ -121,9 +123,18 @@ def _check_values(where: str, declared: Mapping[str, set[int]], parameter: str, 
         raise ConfigError(f"{where} {parameter} = {wrong[0]} is not declared by the kernel. Declared: {known}.")
 
 
-def _check_sizes(device: Device, config: SweepConfig) -> None:
-    """A curve that ends before it starts would be found out much later, as a fit without points."""
+def _check_sizes(device: Device, config: SweepConfig, swept: Sequence[LevelFacts]) -> None:
+    """A curve that ends before it starts would be found out much later, as a fit without points.
+
+    A largest working set of one's own must fit into memory; that of a shipped sweep, which nobody chose for this device, is cut.
+    """
     smallest, largest = config.curve.smallest_bytes_per_core * max(1, device.threads), largest_working_set(device.levels(), config)
+    memory, wanted = device.levels()[-1], config.curve.largest_bytes
+    if memory in swept and wanted > (memory.capacity_bytes or wanted) and _is_size_chosen(config):
+        raise ConfigError(
+            f"sweep '{config.name}': [curve] largest_bytes = {wanted} is beyond the {memory.capacity_bytes} bytes that a sweep may take "
+            f"here ({memory.source}). Lower it, leave it out, or free memory."
+        )
     if smallest > largest:
         raise ConfigError(
             f"sweep '{config.name}': 0 working sets to measure: [curve] smallest_bytes_per_core makes {smallest} bytes on "
@@ -208,6 +219,11 @@ def _is_start_chosen(config: SweepConfig) -> bool:
     return config.curve.smallest_bytes_per_core != load_config("default").curve.smallest_bytes_per_core
 
 
+def _is_size_chosen(config: SweepConfig) -> bool:
+    """Whether a person chose how large working sets may be."""
+    return config.curve.largest_bytes not in {load_config(name).curve.largest_bytes for name in SHIPPED}
+
+
 def _curve_span(every: Sequence[LevelFacts], swept: Sequence[LevelFacts]) -> tuple[float, float]:
     """Sizes from a quarter of the cache above the fastest level asked for to four times the slowest one; everything for DRAM."""
     names = [level.name for level in every]
@@ -262,7 +278,7 @@ def latency_size(level: LevelFacts, every: Sequence[LevelFacts], cores: int, lar
     index = [each.name for each in every].index(level.name)
     above = every[index - 1].capacity_bytes if index else None
     if index == len(every) - 1:
-        return min(largest, BEYOND_CACHE * above) if above else largest
+        return min(largest, MOST_CHASED_BYTES, BEYOND_CACHE * above if above else largest)
     if level.capacity_bytes is None:
         return None
     if index == 0:

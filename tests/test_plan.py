@@ -65,13 +65,35 @@ def test_the_curve_reaches_sixteen_times_the_last_cache_or_the_bytes_asked_for()
 
 def test_a_working_set_beyond_memory_is_cut_and_said():
     machine = Machine(capacities={"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB, "DRAM": 700 * MIB})
-    plan = make_plan(FakeDevice(machine), with_curve(DEFAULT, largest_bytes=10 * 2**40))
+    plan = make_plan(FakeDevice(machine), DEFAULT)
     assert max(point.task.working_set_bytes or 0 for point in plan.points) == 700 * MIB
     (finding,) = plan.findings
     assert finding.code == "working_set_cut"
     assert finding.value == 700 * MIB
-    assert f"{10 * 2**40} bytes, is beyond the memory a sweep may take and was cut to {700 * MIB} bytes" in finding.message
+    assert f"{GIB} bytes, is beyond the memory a sweep may take and was cut to {700 * MIB} bytes" in finding.message
     assert "largest_bytes" in (finding.remedy or "")
+
+
+@pytest.mark.parametrize("wanted", [2**31, 2**31 + 1, 2**32, 4 * 10**9, 2**48])
+def test_a_working_set_of_ones_own_beyond_memory_is_refused_with_both_numbers_and_one_within_is_planned_to_the_byte(wanted):
+    config = with_curve(DEFAULT, largest_bytes=wanted)
+    capacities = {"L1": 64 * KIB, "L2": MIB, "L3": 32 * MIB}
+    enough = FakeDevice(Machine(capacities={**capacities, "DRAM": wanted}))
+    assert max(point.task.working_set_bytes or 0 for point in make_plan(enough, config).points) == wanted
+    scarce = FakeDevice(Machine(capacities={**capacities, "DRAM": wanted - 1}))
+    with pytest.raises(ConfigError) as caught:
+        make_plan(scarce, config)
+    assert f"[curve] largest_bytes = {wanted} is beyond the {wanted - 1} bytes that a sweep may take here (planted)" in str(caught.value)
+    assert "Lower it, leave it out, or free memory." in str(caught.value)
+    # Nothing of memory is asked for here.
+    assert make_plan(scarce, restrict(config, levels=["L2"])).points
+
+
+def test_a_chase_stays_within_the_offsets_of_its_kernel():
+    """Where nobody says how large the last cache is, all of memory would be walked."""
+    every = [LevelFacts("L1", 64 * KIB, "x"), LevelFacts("DRAM", 2**40, "x")]
+    assert latency_size(every[-1], [replace(every[0], capacity_bytes=None), every[-1]], 1, 2**40) == 2**31
+    assert latency_size(every[-1], every, 1, 2**40) == 8 * 64 * KIB
 
 
 @pytest.mark.parametrize("memory", [0, 4096])

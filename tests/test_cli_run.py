@@ -80,6 +80,11 @@ def test_vecadd_with_own_kernels_only_and_a_named_file(tmp_path: Path):
     ("arguments", "code", "words"),
     [
         (("gemm", "--size", "100"), 2, "--size 100"),
+        (("axpy", "--size", "0"), 2, "'--size': 0 is not in the range x>=1"),
+        (("axpy", "--size", "-1"), 2, "'--size': -1 is not in the range x>=1"),
+        (("axpy", "--size", "4G"), 2, "'--size': '4G' is not a valid integer"),
+        (("axpy", "--size", ""), 2, "--size is empty"),
+        (("vecadd", "--precision", "fp32", "--size", "274877906944"), 1, "--size 274877906944: 3298534883328 bytes are beyond the "),
         (("axpy", "--threads", "0"), 2, "'--threads': 0 is not in the range x>=1"),
         (("axpy", "--threads", "100000"), 1, "--threads 100000"),
         (("axpy", "--stride", "0"), 2, "'--stride': 0 is not in the range x>=1"),

@@ -62,6 +62,13 @@ def test_a_kernel_may_be_named_without_values(tmp_path):
     assert load_config(written(tmp_path, "[kernels.tcgen05]\n")).kernel_values == {"tcgen05": {}}
 
 
+@pytest.mark.parametrize(("text", "size"), [("2147483648", 2**31), ("4_294_967_297", 2**32 + 1), ("0x1_0000_0000", 2**32)])
+def test_sizes_around_32_bits_are_read_to_the_byte_and_shown_so(tmp_path, text, size):
+    config = load_config(written(tmp_path, f"[curve]\nlargest_bytes = {text}\n"))
+    assert config.curve.largest_bytes == size
+    assert f'"largest_bytes": {size}' in json.dumps(config.to_json())
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -85,6 +92,10 @@ def test_a_kernel_may_be_named_without_values(tmp_path):
         ("[sampling]\nmin_samples = 2.5\n", "min_samples = 2.5 must be a whole number"),
         ("[curve]\nkernels = []\n", "[curve] kernels = [] must be a list of at least one name"),
         ("[curve]\nsmallest_bytes_per_core = 3\n", "smallest_bytes_per_core = 3 must be a whole number of bytes from 64"),
+        ("[curve]\nlargest_bytes = 0\n", "largest_bytes = 0 must be a whole number of bytes from 64"),
+        ("[curve]\nlargest_bytes = -1\n", "largest_bytes = -1 must be a whole number of bytes from 64"),
+        ('[curve]\nlargest_bytes = "4G"\n', "largest_bytes = '4G' must be a whole number of bytes from 64"),
+        ("[curve]\nlargest_bytes = 1e9\n", "largest_bytes = 1000000000.0 must be a whole number of bytes from 64"),
         ("[levels]\npositions = [1.5]\n", "positions = [1.5] must be a list of numbers from 0 to 1"),
         ("[levels]\npositions = []\n", "positions = [] must be a list of numbers from 0 to 1"),
         ("[levels]\npositions = [true]\n", "positions = [True] must be a list of numbers from 0 to 1"),

@@ -57,6 +57,42 @@ def test_quantities_are_read_as_people_write_them(text, unit, value):
     assert parse_quantity(text, unit) == pytest.approx(value, rel=1e-15)
 
 
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [
+        ("2147483647", 2**31 - 1),
+        ("2147483648", 2**31),
+        ("2GiB", 2**31),
+        ("4GiB", 2**32),
+        ("4GB", 4 * 10**9),
+        ("4G", 4 * 10**9),
+        ("512MiB", 2**29),
+        ("0.5GiB", 2**29),
+        ("16KiB", 2**14),
+        ("1e9", 10**9),
+    ],
+)
+def test_sizes_around_32_bits_are_exact_to_the_byte(text, size):
+    assert parse_quantity(text, "B") == size
+
+
+@pytest.mark.parametrize("text", ["abc", "", "1_000", "0x10", "4GI B"])
+def test_what_is_no_size_is_refused_with_examples(text):
+    with pytest.raises(ConfigError, match=rf"'{text}' is not a quantity in B\. Examples: 1e10, 10G, 2\.5GB\."):
+        parse_quantity(text, "B")
+
+
+@pytest.mark.parametrize(("text", "clock_hz"), [("345 MHz", 345e6), ("345MHz", 345e6), ("345e6", 345e6)])
+def test_a_clock_is_read_with_its_unit_and_without(text, clock_hz):
+    assert parse_quantity(text, "Hz") == clock_hz
+
+
+@pytest.mark.parametrize("text", ["N/A", "[N/A]", "[Not Supported]", "[Unknown Error]", "-1 W", "0 B"])
+def test_words_and_other_units_in_place_of_a_clock_are_no_clock(text):
+    with pytest.raises(ConfigError, match="is not a quantity in Hz"):
+        parse_quantity(text, "Hz")
+
+
 @pytest.mark.parametrize("text", ["", "fast", "1 mile", "nan", "inf", "1e999", "1e300E", "1 GiB/s", "1,5", "0x10", "1 2"])
 def test_what_is_no_finite_quantity_is_refused_with_examples(text):
     with pytest.raises(ConfigError, match=r"is not a quantity in B/s\. Examples: 1e10"):

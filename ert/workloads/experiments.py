@@ -133,8 +133,11 @@ def _check(case: Case, bench: Bench) -> None:
         raise UsageError(f"--size {case.size}: GEMM sizes here are multiples of {bench.gemm_multiple}, the block of the own kernel.")
     if case.offset_bytes % case.element_bytes or not 0 <= case.offset_bytes < 4096:
         raise UsageError(f"--offset {case.offset_bytes}: a multiple of {case.element_bytes} bytes below 4096 ({case.precision}).")
-    if case.working_set_bytes > bench.memory_budget_bytes():
-        raise ConfigError(f"--size {case.size}: {case.working_set_bytes} bytes are more than this device has free.")
+    if case.working_set_bytes > (budget_bytes := bench.memory_budget_bytes()):
+        raise ConfigError(
+            f"--size {case.size}: {case.working_set_bytes} bytes are beyond the {budget_bytes} that may be taken here. "
+            "Ask for a smaller size, or free memory."
+        )
 
 
 def evaluate(answers: Sequence[Timed | Failed], ceilings: Ceilings, bench: Bench) -> Experiment:

@@ -2,6 +2,7 @@
 
 import sys
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.fake_nvml import FakeNvml
 
+from ert.devices import cuda_facts
 from ert.devices.base import CeilingKey
 from ert.devices.cuda_chase import Cycle
 from ert.devices.cuda_facts import GpuFacts, levels_of, limit_of, memory_budget_bytes
@@ -248,3 +250,86 @@ def test_without_the_package_the_reason_says_how_to_get_it(monkeypatch):
 
 def test_names_from_older_bindings_are_bytes(nvml):
     assert monitor("aaaaaaaa-0000-0000-0000-000000000000").state().driver_version == "999.99"
+
+
+def test_what_nvml_does_not_say_has_its_reason_beside_it(nvml):
+    asked = monitor("bbbbbbbb-1111-1111-1111-111111111111")
+    assert asked.read().clock_hz == 1740e6
+    state = asked.state()
+    assert (state.power_limit_w, state.compute_mode, state.other_processes) == (None, None, None)
+    assert asked.untold["power_w"] == "not available on this device: Not Supported"
+    assert asked.untold["power_limit_w"].startswith("not known to this nvidia-ml-py: ")
+    # Older drivers answer the older of two questions: that is an answer.
+    assert not {"clock_hz", "temperature_c", "reasons", "driver"} & set(asked.untold)
+
+
+@pytest.mark.parametrize("answer", [0, 2**32 - 1, -1])
+def test_numbers_that_stand_for_none_are_none_with_a_reason(nvml, monkeypatch, answer):
+    questions = ("ClockInfo", "Temperature", "PowerUsage", "EnforcedPowerLimit")
+    for question in questions:
+        monkeypatch.setattr(FakeNvml, f"nvmlDeviceGet{question}", lambda *_: answer, raising=False)
+    asked = monitor("bbbbbbbb-1111-1111-1111-111111111111")
+    reading = asked.read()
+    assert (reading.clock_hz, reading.memory_clock_hz, reading.power_w, reading.temperature_c) == (None,) * 4
+    assert asked.state().power_limit_w is None
+    for what in ("clock_hz", "memory_clock_hz", "power_w", "temperature_c", "power_limit_w"):
+        assert asked.untold[what] == f"not available on this device: NVML answers {answer}"
+
+
+def test_an_answer_that_comes_later_takes_the_reason_away(nvml, monkeypatch):
+    asked = monitor("bbbbbbbb-1111-1111-1111-111111111111")
+    asked.read()
+    assert "power_w" in asked.untold
+    monkeypatch.setattr(FakeNvml, "nvmlDeviceGetPowerUsage", lambda *_: 345_000)
+    assert asked.read().power_w == 345
+    assert "power_w" not in asked.untold
+
+
+class GoneError(Exception):
+    """An attribute that the driver does not know."""
+
+
+def old_or_new_driver(attributes):
+    """A pycuda.driver with one device; what is not in ``attributes`` it refuses to tell."""
+
+    def get_attribute(name):
+        if name not in attributes:
+            raise GoneError(name)
+        return attributes[name]
+
+    device = SimpleNamespace(
+        compute_capability=lambda: (9, 0),
+        name=lambda: "Example GPU X",
+        pci_bus_id=lambda: "0000:65:00.0",
+        total_memory=lambda: 10**10,
+        get_attribute=get_attribute,
+    )
+    names = SimpleNamespace(**{name: name for name in (*attributes, "CLOCK_RATE", "MEMORY_CLOCK_RATE")})
+    return SimpleNamespace(Device=lambda _index: device, Error=GoneError, device_attribute=names, get_driver_version=lambda: 13000)
+
+
+ATTRIBUTES = {
+    "MULTIPROCESSOR_COUNT": SMS,
+    "MAX_THREADS_PER_MULTIPROCESSOR": 2048,
+    "L2_CACHE_SIZE": 60 << 20,
+    "MAX_SHARED_MEMORY_PER_MULTIPROCESSOR": 228 << 10,
+    "ECC_ENABLED": 1,
+    "COMPUTE_MODE": 0,
+}
+CLOCKS = {"CLOCK_RATE": 1_980_000, "MEMORY_CLOCK_RATE": 3_201_000, "GLOBAL_MEMORY_BUS_WIDTH": 6144}
+
+
+def test_clocks_are_read_as_attributes_in_kilohertz(monkeypatch):
+    monkeypatch.setattr(cuda_facts, "uuid_of", lambda _index: H200.uuid)
+    facts = cuda_facts.read_facts(old_or_new_driver(ATTRIBUTES | CLOCKS), 0)
+    assert (facts.clock_hz, facts.memory_clock_hz, facts.memory_bus_bits) == (1.98e9, 3.201e9, 6144)
+
+
+def test_a_driver_that_dropped_the_clocks_costs_the_limits_and_no_more(monkeypatch):
+    monkeypatch.setattr(cuda_facts, "uuid_of", lambda _index: H200.uuid)
+    facts = cuda_facts.read_facts(old_or_new_driver(ATTRIBUTES), 0)
+    assert (facts.sms, facts.clock_hz, facts.memory_clock_hz, facts.memory_bus_bits) == (SMS, 0, 0, 0)
+    fp32, dram = CeilingKey("fma", precision="fp32"), CeilingKey("read", level="DRAM")
+    assert limit_of(facts, fp32, None) == NoLimit("neither the driver nor NVML tells a clock")
+    assert limit_of(facts, fp32, 1.5e9).value == pytest.approx(128 * 2 * SMS * 1.5e9)
+    assert limit_of(facts, dram, 1.5e9) == NoLimit("the driver tells no memory clock or bus width")

@@ -4,6 +4,7 @@ import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -114,3 +115,81 @@ def test_two_slices_of_one_gpu_have_locks_of_their_own(tmp_path):
     with device_lock("MIG-cccccccc-0000-0000-0000-000000000001"):
         done = ert("--device", "0", "--out", str(tmp_path), visible="MIG-cccccccc-0000-0000-0000-000000000000", devices=slices)
     assert done.returncode == 0, done.stderr
+
+
+ONE, OTHER = "aaaaaaaa-0000-0000-0000-000000000000", "bbbbbbbb-1111-1111-1111-111111111111"
+# CUDA's devices in the order of their addresses, and NVML's in the other order: no index of one is good for the other.
+PAIR = [replace(A100_LIKE, uuid=ONE, pci="0000:b1:00.0"), replace(H200_LIKE, uuid=OTHER, pci="0000:65:00.0")]
+# CUDA_VISIBLE_DEVICES -> what cuda:0, cuda:1, ... are; the list ends at the first entry that is no device.
+VISIBLE = {
+    None: [ONE, OTHER],
+    "1": [OTHER],
+    "1,0": [OTHER, ONE],
+    "GPU-bbbb": [OTHER],
+    f"GPU-{ONE},1": [ONE, OTHER],
+    "1,-1,0": [OTHER],
+    "-1": [],
+    "": [],
+    "MIG-cccccccc-0000-0000-0000-000000000000": [],
+}
+CLOCKS = """
+import json
+from ert.devices import list_devices
+from ert.devices.cuda import CudaDevice
+
+found = []
+for listed in (each for each in list_devices() if each.id.startswith("cuda:")):
+    device = CudaDevice(int(listed.id.partition(":")[2]))
+    found.append([device.facts()["uuid"], device.read_monitor().clock_hz])
+    device.close()
+print(json.dumps(found))
+"""
+
+
+@pytest.mark.parametrize(("visible", "uuids"), VISIBLE.items())
+def test_every_visible_gpu_has_its_own_uuid_and_its_own_clock(visible, uuids):
+    given = environment(PAIR) | ({} if visible is None else {"CUDA_VISIBLE_DEVICES": visible})
+    done = subprocess.run([sys.executable, "-c", CLOCKS], env=given, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    clocks = {f"GPU-{gpu.uuid}": 1e3 * gpu.says["clock"] for gpu in PAIR}
+    assert json.loads(done.stdout) == [[f"GPU-{uuid}", clocks[f"GPU-{uuid}"]] for uuid in uuids]
+
+
+@pytest.mark.parametrize("visible", [visible for visible, uuids in VISIBLE.items() if not uuids])
+def test_a_list_without_a_device_is_named_in_the_message(tmp_path, visible):
+    done = ert("--device", "0", "--out", str(tmp_path), visible=visible, devices=PAIR)
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: No GPU can be used: ")
+    assert f"CUDA_VISIBLE_DEVICES is '{visible}'" in line
+    assert "`nvidia-smi` lists the devices of this machine." in line
+
+
+def test_a_device_behind_the_end_of_the_list_is_refused_with_how_many_there_are(tmp_path):
+    done = ert("--device", "1", "--out", str(tmp_path), visible="1,-1,0", devices=PAIR)
+    assert done.returncode == 1
+    assert "--device cuda:1: there is no such device; 1 can be seen (`ert devices`)." in done.stderr
+
+
+def test_a_file_says_why_a_slice_has_no_clock_of_its_own(tmp_path):
+    a_slice = replace(PAIR[1], name="H200-like MIG 1g.18gb", says={**H200_LIKE.says, "sms": 16, "mem": 18e9, "mig": 1})
+    done = ert("--device", "cuda:0", "--out", str(tmp_path), "--json", "-", visible=f"MIG-{OTHER}", devices=[PAIR[0], a_slice])
+    found = json.loads(done.stdout)
+    assert found["device"]["uuid"] == f"MIG-{OTHER}"
+    assert {clock for point in found["points"] for clock in point["clock_hz"]} == {None}
+    untold = found["environment"]["nvml_not_available"]
+    assert untold["clock_hz"] == "not available on this device: Not Supported"
+    assert {"memory_clock_hz", "power_w", "temperature_c", "reasons", "power_limit_w", "compute_mode"} <= set(untold)
+    assert found["device"]["power_limit_w"] is None
+
+
+def test_a_driver_that_tells_no_clocks_leaves_them_and_the_limits_out(tmp_path):
+    silent = replace(A100_LIKE, says={**A100_LIKE.says, "clock": 0, "memclock": 0, "bus": 0})
+    done = ert("--device", "0", "--out", str(tmp_path), "--json", "-", devices=[silent])
+    found = json.loads(done.stdout)
+    assert [found["device"][key] for key in ("clock_max_hz", "memory_clock_max_hz", "memory_bus_bits")] == [None] * 3
+    assert found["environment"]["nvml_not_available"]["clock_hz"] == "not available on this device: NVML answers 0"
+    (dram,) = [c for c in found["ceilings"]["bandwidth"] if (c["level"], c["op"]) == ("DRAM", "read")]
+    assert (dram["limit"], dram["clock_hz"]) == (None, None)
+    assert found["ceilings"]["compute"]
+    assert {c["limit"] for c in found["ceilings"]["compute"]} == {None}

@@ -127,7 +127,7 @@ class CudaDevice:
             "vector_bytes": self._vector_bytes,
             "threads": gpu.sms,
             "sms": gpu.sms,
-            "clock_max_hz": gpu.clock_hz,
+            "clock_max_hz": gpu.clock_hz or None,
             "memory_clock_max_hz": gpu.memory_clock_hz or None,
             "memory_bus_bits": gpu.memory_bus_bits or None,
             "memory_bytes": gpu.memory_bytes,
@@ -149,6 +149,7 @@ class CudaDevice:
             "cuda_driver_api": self.gpu.driver_api,
             "other_processes": state.other_processes,
             "nvml": self._monitor.missing or "present",
+            "nvml_not_available": dict(self._monitor.untold),
         }
 
     def levels(self) -> Sequence[LevelFacts]:

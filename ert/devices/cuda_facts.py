@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
+from typing import Any
 
 from ert.devices.base import CeilingKey, LevelFacts
 from ert.devices.cuda_driver import uuid_of
@@ -36,7 +37,10 @@ _PROHIBITED = 2
 
 @dataclass(frozen=True, slots=True)
 class GpuFacts:
-    """Clocks are the highest the driver lets the device run at; memory is for the whole device, L1 and shared for one SM."""
+    """Clocks are the highest the driver lets the device run at; memory is for the whole device, L1 and shared for one SM.
+
+    Clocks and the width of the bus are 0 where the driver does not tell them (CUDA 13 took them out of the runtime's properties).
+    """
 
     index: int
     name: str
@@ -85,9 +89,9 @@ def read_facts(driver: ModuleType, index: int) -> GpuFacts:
         capability=(capability[0], capability[1]),
         sms=device.get_attribute(attribute.MULTIPROCESSOR_COUNT),
         threads_per_sm=device.get_attribute(attribute.MAX_THREADS_PER_MULTIPROCESSOR),
-        clock_hz=1e3 * device.get_attribute(attribute.CLOCK_RATE),
-        memory_clock_hz=1e3 * device.get_attribute(attribute.MEMORY_CLOCK_RATE),
-        memory_bus_bits=device.get_attribute(attribute.GLOBAL_MEMORY_BUS_WIDTH),
+        clock_hz=1e3 * _told(driver, device, "CLOCK_RATE"),
+        memory_clock_hz=1e3 * _told(driver, device, "MEMORY_CLOCK_RATE"),
+        memory_bus_bits=_told(driver, device, "GLOBAL_MEMORY_BUS_WIDTH"),
         memory_bytes=device.total_memory(),
         l2_bytes=device.get_attribute(attribute.L2_CACHE_SIZE),
         shared_per_sm_bytes=device.get_attribute(attribute.MAX_SHARED_MEMORY_PER_MULTIPROCESSOR),
@@ -96,6 +100,14 @@ def read_facts(driver: ModuleType, index: int) -> GpuFacts:
         driver_api=driver.get_driver_version(),
         is_prohibited=int(device.get_attribute(attribute.COMPUTE_MODE)) == _PROHIBITED,
     )
+
+
+def _told(driver: ModuleType, device: Any, name: str) -> int:
+    """An attribute that a driver may have dropped; 0 if it has."""
+    try:
+        return int(device.get_attribute(getattr(driver.device_attribute, name)))
+    except (driver.Error, AttributeError):
+        return 0
 
 
 def memory_budget_bytes(free_bytes: int) -> int:
@@ -132,6 +144,8 @@ def limit_of(facts: GpuFacts, ceiling: CeilingKey, clock_hz: float | None) -> Li
         units = facts.sms
     if isinstance(per_cycle, NoLimit):
         return per_cycle
+    if not (clock_hz or facts.clock_hz):
+        return NoLimit("neither the driver nor NVML tells a clock")
     share = _ADDITION_PER_FMA if ceiling.op in ("add", "mul") else 1.0
     source = per_cycle.source if clock_hz else f"{per_cycle.source}; at the highest clock, for the measured one is unknown"
     return Limit(per_cycle.value * share * units * (clock_hz or facts.clock_hz), source)

@@ -30,6 +30,8 @@ _IDLE = 0x1
 # A person's clock setting, other GPUs' clocks and an attached display are no throttling of this measurement.
 THROTTLING = 0x4 | 0x8 | 0x20 | 0x40 | 0x80
 _NVML_CLOCK_SM, _NVML_CLOCK_MEMORY, _NVML_TEMPERATURE_GPU = 1, 2, 0
+# nvml.h, NVML_VALUE_NOT_AVAILABLE: -1 in an unsigned number.
+_NOT_AVAILABLE = 2**32 - 1
 COMPUTE_MODES = {0: "Default", 1: "Exclusive_Thread", 2: "Prohibited", 3: "Exclusive_Process"}
 
 
@@ -81,10 +83,14 @@ class State:
 
 
 class Monitor:
-    """NVML for one device; without NVML every answer is None and ``missing`` has the reason."""
+    """NVML for one device; without NVML every answer is None and ``missing`` has the reason.
+
+    untold  what NVML was asked and did not say -> why
+    """
 
     def __init__(self, uuid: str, pci_bus_id: str, own_pid: int) -> None:
         self.missing: str | None = None
+        self.untold: dict[str, str] = {}
         self.is_parent = False
         self._own_pid = own_pid
         self._nvml, self._handle = self._open(uuid, pci_bus_id)
@@ -116,46 +122,61 @@ class Monitor:
             return nvml, handle
         return None, None
 
-    def _ask(self, question: Callable[[ModuleType], T]) -> T | None:
-        """None for what this device, driver or user is not told."""
+    def _ask(self, what: str, question: Callable[[ModuleType], T]) -> T | None:
+        """None for what this device, driver or user is not told; ``untold`` then has the reason."""
         if self._nvml is None:
             return None
         try:
-            return question(self._nvml)
-        except (self._nvml.NVMLError, AttributeError):
-            return None
+            answer = question(self._nvml)
+        except self._nvml.NVMLError as error:
+            self.untold[what] = f"not available on this device: {error}"
+        except AttributeError as error:
+            self.untold[what] = f"not known to this nvidia-ml-py: {error}"
+        else:
+            self.untold.pop(what, None)
+            return answer
+        return None
+
+    def _measure(self, what: str, unit: float, question: Callable[[ModuleType], int]) -> float | None:
+        """A number that no working GPU has at 0, in multiples of ``unit``: 0 and -1 are how some drivers say that they do not know."""
+        count = self._ask(what, question)
+        if count is None or 0 < count < _NOT_AVAILABLE:
+            return None if count is None else unit * count
+        self.untold[what] = f"not available on this device: NVML answers {count}"
+        return None
 
     def read(self) -> Reading:
         """Takes about a millisecond."""
-        handle, ask = self._handle, self._ask
-        reasons = ask(lambda n: int(n.nvmlDeviceGetCurrentClocksEventReasons(handle)))
+        handle, measure = self._handle, self._measure
+        reasons = self._ask("reasons", lambda n: int(n.nvmlDeviceGetCurrentClocksEventReasons(handle)))
         if reasons is None:
-            reasons = ask(lambda n: int(n.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
-        clock = ask(lambda n: 1e6 * n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_SM))
+            reasons = self._ask("reasons", lambda n: int(n.nvmlDeviceGetCurrentClocksThrottleReasons(handle)))
+        clock_hz = measure("clock_hz", 1e6, lambda n: n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_SM))
+        memory_clock_hz = measure("memory_clock_hz", 1e6, lambda n: n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_MEMORY))
         is_idle = bool((reasons or 0) & _IDLE)
         return Reading(
-            clock_hz=None if is_idle else clock,
-            memory_clock_hz=None if is_idle else ask(lambda n: 1e6 * n.nvmlDeviceGetClockInfo(handle, _NVML_CLOCK_MEMORY)),
-            power_w=ask(lambda n: 1e-3 * n.nvmlDeviceGetPowerUsage(handle)),
-            temperature_c=ask(lambda n: float(n.nvmlDeviceGetTemperature(handle, _NVML_TEMPERATURE_GPU))),
+            clock_hz=None if is_idle else clock_hz,
+            memory_clock_hz=None if is_idle else memory_clock_hz,
+            power_w=measure("power_w", 1e-3, lambda n: n.nvmlDeviceGetPowerUsage(handle)),
+            temperature_c=measure("temperature_c", 1.0, lambda n: n.nvmlDeviceGetTemperature(handle, _NVML_TEMPERATURE_GPU)),
             reasons=reasons or 0,
         )
 
     def state(self) -> State:
         handle, ask = self._handle, self._ask
-        mode = ask(lambda n: int(n.nvmlDeviceGetComputeMode(handle)))
-        others = ask(lambda n: [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(handle) if p.pid != self._own_pid])
+        mode = ask("compute_mode", lambda n: int(n.nvmlDeviceGetComputeMode(handle)))
+        running = ask("other_processes", lambda n: [p.pid for p in n.nvmlDeviceGetComputeRunningProcesses(handle)])
         return State(
-            power_limit_w=ask(lambda n: 1e-3 * n.nvmlDeviceGetEnforcedPowerLimit(handle)),
-            ecc=ask(lambda n: bool(n.nvmlDeviceGetEccMode(handle)[0])),
+            power_limit_w=self._measure("power_limit_w", 1e-3, lambda n: n.nvmlDeviceGetEnforcedPowerLimit(handle)),
+            ecc=ask("ecc", lambda n: bool(n.nvmlDeviceGetEccMode(handle)[0])),
             compute_mode=None if mode is None else COMPUTE_MODES.get(mode, f"unknown:{mode}"),
-            persistence=ask(lambda n: bool(n.nvmlDeviceGetPersistenceMode(handle))),
-            driver_version=ask(lambda n: as_text(n.nvmlSystemGetDriverVersion())),
-            other_pids=None if others is None else tuple(others),
+            persistence=ask("persistence", lambda n: bool(n.nvmlDeviceGetPersistenceMode(handle))),
+            driver_version=ask("driver", lambda n: as_text(n.nvmlSystemGetDriverVersion())),
+            other_pids=None if running is None else tuple(pid for pid in running if pid != self._own_pid),
         )
 
     def close(self) -> None:
-        self._ask(lambda n: n.nvmlShutdown())
+        self._ask("end", lambda n: n.nvmlShutdown())
 
 
 def as_text(value: str | bytes) -> str:

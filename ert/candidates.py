@@ -11,13 +11,14 @@ from numpy.typing import NDArray
 
 from ert.ceilings.kinds import ComputePath
 from ert.ceilings.point import Point, Status
-from ert.counting import clock_by_core
-from ert.devices.base import Device
+from ert.counting import clock_by_core, counted_by_core
+from ert.devices.base import Device, Sample
 from ert.plan import PlannedPoint
 from ert.stats import MIN_SAMPLES_FOR_CI95
 from ert.sweep import PointState
 
 DISTURBED = "core shared, or cores placed otherwise"
+SLOWER = "slower than in other visits"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +55,8 @@ class Candidate:
 def to_point(device: Device, state: PointState) -> Point:
     """The row of the file: every sample, those that do not count with the reason."""
     task, samples = state.planned.task, state.samples
-    why = [(*s.throttled, *([DISTURBED] if device.disturbance(s, task) > 0 else [])) for s in samples]
+    counts = state.sample_set(device).counts
+    why = [_why_not(device, state, s, bool(is_counted)) for s, is_counted in zip(samples, counts, strict=True)]
     return replace(
         absent_point(state.planned, state.reason),
         working_set_bytes=state.working_set_bytes or task.working_set_bytes,
@@ -71,6 +73,12 @@ def to_point(device: Device, state: PointState) -> Point:
         status=cast(Status, state.status if samples or state.status != "ok" else "skipped"),
         reason=state.reason if samples or state.status != "ok" else "the time budget was spent before its first visit",
     )
+
+
+def _why_not(device: Device, state: PointState, sample: Sample, is_counted: bool) -> tuple[str, ...]:
+    """What keeps a sample from counting."""
+    disturbed = (DISTURBED,) if device.disturbance(sample, state.planned.task) > 0 else ()
+    return (*sample.throttled, *disturbed) or (() if is_counted else (SLOWER,))
 
 
 def _known(values: Iterable[float | None]) -> tuple[float | None, ...]:
@@ -107,19 +115,21 @@ def absent_point(planned: PlannedPoint, reason: str | None) -> Point:
 
 
 def to_candidate(device: Device, state: PointState) -> Candidate:
-    """The samples that count: the undisturbed ones, or if there are too few, the least disturbed."""
-    found, task = state.sample_set(device), state.planned.task
+    """The samples that count (``ert.counting``), or if there are too few, the least disturbed."""
+    found, task, samples = state.sample_set(device), state.planned.task, state.samples
     threshold = device.core_threshold(task)
-    counted_s, clock_hz = found.quiet_s, None if threshold is None else clock_by_core(state.samples, threshold)
-    samples, flags = state.samples, cast(tuple[str, ...], ())
+    counted_s, clock_hz = found.counted_s, None
+    if threshold is not None:
+        clock_hz = clock_by_core(samples, counted_by_core(samples, state.visits, threshold))
+    flags = cast(tuple[str, ...], ())
     if counted_s.size < MIN_SAMPLES_FOR_CI95:
         amounts = [(bool(s.throttled), device.disturbance(s, task)) for s in samples]
         least = sorted(range(len(samples)), key=lambda i: amounts[i])[: max(counted_s.size, 2 * MIN_SAMPLES_FOR_CI95)]
         samples = [samples[i] for i in least]
         counted_s = np.array([s.time_s for s in samples])
         flags = _why_disturbed([amounts[i] for i in least])
-    elif not found.disturbed.all():
-        samples = [s for s, is_disturbed in zip(samples, found.disturbed, strict=True) if not is_disturbed]
+    elif found.counts.any():
+        samples = [s for s, is_counted in zip(samples, found.counts, strict=True) if is_counted]
     if clock_hz is None or flags:
         clock_hz = _median([s.clock_hz for s in samples if s.clock_hz])
     power_w = _median([s.power_w for s in samples if s.power_w is not None])

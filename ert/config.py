@@ -32,6 +32,7 @@ class Sampling:
     min_time_s: float
     per_visit: int
     min_samples: int
+    min_visits: int
     target_relative: float
     max_samples: int
     sustain_s: float
@@ -152,6 +153,7 @@ _KEYS: dict[str, dict[str, str]] = {
         "min_time_s": _POSITIVE,
         "per_visit": _COUNT,
         "min_samples": _COUNT,
+        "min_visits": _COUNT,
         "target_relative": _POSITIVE,
         "max_samples": _COUNT,
         "sustain_s": _DURATION,

@@ -16,26 +16,28 @@ Reason = Literal["converged", "max_samples"]
 
 @dataclass(frozen=True, slots=True)
 class SampleSet:
-    """time_s (n,) and whether each sample was disturbed (n,); by_core_s (m,): times joined from single cores, where that is right."""
+    """time_s (n,), taken in so many visits, and whether each sample counts (n,); by_core_s (m,): times joined from single cores, where
+    that is right."""
 
     time_s: NDArray[np.float64]
-    disturbed: NDArray[np.bool_]
+    visits: int
+    counts: NDArray[np.bool_]
     by_core_s: NDArray[np.float64] | None = None
 
     @property
-    def quiet_s(self) -> NDArray[np.float64]:
-        """The times that count."""
-        return self.time_s[~self.disturbed] if self.by_core_s is None else self.by_core_s
+    def counted_s(self) -> NDArray[np.float64]:
+        """The times that count (``ert.counting``)."""
+        return self.time_s[self.counts] if self.by_core_s is None else self.by_core_s
 
 
 def why_stop(samples: SampleSet, rule: Sampling) -> Reason | None:
     """The reason to stop sampling a point, None to go on.
 
-    Only undisturbed samples count for convergence; max_samples counts all of them.
+    Convergence is that of the samples that count; max_samples counts all of them.
     """
-    quiet_s = samples.quiet_s
-    if quiet_s.size >= rule.min_samples:
-        half_width = relative_half_width(quiet_s)
+    counted_s = samples.counted_s
+    if counted_s.size >= rule.min_samples and samples.visits >= rule.min_visits:
+        half_width = relative_half_width(counted_s)
         if half_width is not None and half_width <= rule.target_relative:
             return "converged"
     return "max_samples" if samples.time_s.size >= rule.max_samples else None

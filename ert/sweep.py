@@ -16,7 +16,7 @@ from typing import Protocol
 import numpy as np
 
 from ert.config import SweepConfig
-from ert.counting import times_by_core
+from ert.counting import counted_by_core, in_fastest_visits, times_by_core
 from ert.devices.base import Device, Sample
 from ert.errors import ErtError, UnsupportedError
 from ert.followup import count_roofs, roof_candidates, worth_zeros
@@ -57,11 +57,14 @@ class PointState:
     bytes: float = 0.0
     repeats: int = 0
     samples: list[Sample] = field(default_factory=list)
+    # Of each sample the number of its visit.
+    visits: list[int] = field(default_factory=list)
 
     def add(self, found: Visit) -> None:
         self.status, self.reason = found.status, found.reason
         if found.status == "ok":
             self.working_set_bytes, self.flops, self.bytes, self.repeats = found.working_set_bytes, found.flops, found.bytes, found.repeats
+            self.visits.extend([self.visits[-1] + 1 if self.visits else 0] * len(found.samples))
             self.samples.extend(found.samples)
 
     @property
@@ -75,7 +78,7 @@ class PointState:
         if not self.samples:
             return 0.0
         found = self.sample_set(device)
-        return self.work / float(np.median(found.quiet_s if found.quiet_s.size else found.time_s))
+        return self.work / float(np.median(found.counted_s if found.counted_s.size else found.time_s))
 
     @property
     def group(self) -> tuple[str | int | None, ...]:
@@ -89,10 +92,11 @@ class PointState:
 
     def sample_set(self, device: Device) -> SampleSet:
         task = self.planned.task
-        times = np.array([sample.time_s for sample in self.samples])
-        disturbed = np.array([bool(s.throttled) or device.disturbance(s, task) > 0 for s in self.samples], dtype=bool)
+        undisturbed = [not s.throttled and not device.disturbance(s, task) > 0 for s in self.samples]
+        time_s = [sample.time_s for sample in self.samples]
         threshold = device.core_threshold(task)
-        return SampleSet(times, disturbed, None if threshold is None else times_by_core(self.samples, threshold))
+        by_core_s = None if threshold is None else times_by_core(self.samples, counted_by_core(self.samples, self.visits, threshold))
+        return SampleSet(np.array(time_s), len(set(self.visits)), in_fastest_visits(time_s, self.visits, undisturbed), by_core_s)
 
 
 class Sweep:
@@ -158,7 +162,7 @@ class Sweep:
         return state
 
     def _todo(self, round_number: int) -> list[PointState]:
-        """Unfinished points with a chance; while some have too few undisturbed samples for an interval, only those.
+        """Unfinished points with a chance; while some have too few samples that count for an interval, only those.
 
         But for every few rounds: a machine that never calms would leave the intervals of all others wide.
         """
@@ -167,15 +171,15 @@ class Sweep:
         if round_number % _WHOLE_ROUND == 0:
             return unfinished
         wanted = self._config.sampling.min_samples
-        return [state for state in unfinished if state.sample_set(self._device).quiet_s.size < wanted] or unfinished
+        return [state for state in unfinished if state.sample_set(self._device).counted_s.size < wanted] or unfinished
 
     def _best_rates(self) -> dict[tuple[str | int | None, ...], float]:
-        """Of each group of candidates for one ceiling, the highest median rate of undisturbed samples."""
+        """Of each group of candidates for one ceiling, the highest median rate of the samples that count."""
         best: dict[tuple[str | int | None, ...], float] = {}
         for state in self.states.values():
-            quiet_s = state.sample_set(self._device).quiet_s
-            if quiet_s.size:
-                rate = state.work / float(np.median(quiet_s))
+            counted_s = state.sample_set(self._device).counted_s
+            if counted_s.size:
+                rate = state.work / float(np.median(counted_s))
                 best[state.group] = max(rate, best.get(state.group, 0.0))
         return best
 
@@ -183,7 +187,9 @@ class Sweep:
         """Racing (Maron & Moore 1994): time goes to the candidates that can still win."""
         if not state.samples or state.group not in best:
             return False
-        fastest = state.work / min(sample.time_s for sample in state.samples)
+        # Cores that wait for none are faster together than the slowest of them in any sample.
+        found = state.sample_set(self._device)
+        fastest = state.work / min(*found.time_s, *found.counted_s)
         return fastest < _HOPELESS_SHARE * best[state.group]
 
     def _visit_all(self, todo: Sequence[PointState], *, is_first: bool) -> None:

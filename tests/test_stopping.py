@@ -8,16 +8,21 @@ import pytest
 from ert.config import Sampling
 from ert.stopping import SampleSet, why_stop
 
-RULE = Sampling(min_time_s=1e-4, per_visit=4, min_samples=12, target_relative=0.01, max_samples=40, sustain_s=0, seed=1)
+RULE = Sampling(min_time_s=1e-4, per_visit=4, min_samples=12, min_visits=3, target_relative=0.01, max_samples=40, sustain_s=0, seed=1)
 
 
-def samples(times: list[float], disturbed: list[bool] | None = None) -> SampleSet:
-    return SampleSet(np.array(times), np.array(disturbed or [False] * len(times), dtype=bool))
+def samples(times: list[float], disturbed: list[bool] | None = None, visits: int = 3) -> SampleSet:
+    return SampleSet(np.array(times), visits, ~np.array(disturbed or [False] * len(times), dtype=bool))
 
 
 def test_equal_samples_converge_as_soon_as_there_are_enough():
     assert why_stop(samples([1.0] * 11), RULE) is None
     assert why_stop(samples([1.0] * 12), RULE) == "converged"
+
+
+def test_samples_of_one_moment_are_not_enough_however_they_agree():
+    assert why_stop(samples([1.0] * 20, visits=2), RULE) is None
+    assert why_stop(samples([1.0] * 20, visits=3), RULE) == "converged"
 
 
 def test_disturbed_samples_do_not_count_towards_the_least_number():

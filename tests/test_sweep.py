@@ -128,7 +128,7 @@ def test_when_the_time_is_up_every_point_has_still_been_visited_once(tmp_path, m
 def test_disturbed_points_are_sampled_on_until_they_have_enough_quiet_samples(tmp_path):
     device = FakeDevice(Machine(disturbed_share=0.5))
     states = states_by_id(sweep_of(device, tmp_path, with_sampling(CONFIG, max_samples=200)))
-    quiet = {key: int(state.sample_set(device).quiet_s.size) for key, state in states.items()}
+    quiet = {key: int(state.sample_set(device).counted_s.size) for key, state in states.items()}
     won = [key for key, state in states.items() if key.startswith("mixed")]  # mixed points have no rival to lose against
     assert all(quiet[key] >= 8 for key in won)
 

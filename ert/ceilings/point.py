@@ -21,7 +21,7 @@ class Point:
     flops, bytes  of ONE repeat, as the kernel declares them
     samples_s     each the time of ``repeats`` repeats
     clock_hz      per sample, None where it could not be known; empty if nobody looked; so memory_clock_hz, power_w, temperature_c
-    throttled     per sample, the device's reason words; empty if nobody looked
+    throttled     per sample, what keeps it from counting (the device's reason words, a shared core, faster visits); empty if nothing does
     counted_s     times of ``repeats`` repeats joined from moments at which single cores were undisturbed (``ert.counting``); where
                   there are any, these make the ceiling
     operands      ``zeros`` for a diagnostic beside the figure on random numbers
@@ -61,7 +61,7 @@ class Point:
 
     @property
     def undisturbed_s(self) -> tuple[float, ...]:
-        """The times that count: joined by core, or the samples that were not throttled; all of them if every one was."""
+        """The times that count: joined by core, or the samples that nothing keeps from it; all of them if there is none."""
         if self.counted_s:
             return self.counted_s
         if not self.throttled:

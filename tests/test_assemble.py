@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 from engine import DEFAULT, QUICK, RUN, measured, sweep_of, with_sampling
@@ -13,6 +14,7 @@ from ert.assemble import assemble
 from ert.candidates import DISTURBED
 from ert.ceilings import Ceilings, load, save
 from ert.ceilings.file import ceilings_to_json
+from ert.columns import interval
 from ert.config import restrict
 from ert.devices.base import CeilingKey, Sample
 from ert.errors import DeviceError, KernelError
@@ -200,3 +202,62 @@ def test_throttled_samples_are_kept_in_the_file_and_left_out_of_the_ceiling(tmp_
     assert ceiling.clock_hz == 3e9
     assert len(ceilings.points[0].samples_s) == 28
     assert ceilings.points[0].throttled[-1] == ("hw_thermal_slowdown",)
+
+
+class Gpu(FakeDevice):
+    """A device that says how fast its clock may run."""
+
+    def facts(self):
+        return {**super().facts(), "clock_max_hz": 1.98e9}
+
+
+def fma_ceilings(folder, *visits: Visit) -> Ceilings:
+    """What a device that may reach 1.9 TFLOP/s makes of these visits, each of another variant of one kernel."""
+    kernels, config = {"fma": load_kernels("cpu")["fma"]}, restrict(DEFAULT, precisions=["fp64"])
+    device = Gpu(Machine(rates={"fp64": 1.9e12}))
+    states = list(sweep_of(device, folder, config, kernels).states.values())[: len(visits)]
+    for state, visit in zip(states, visits, strict=True):
+        state.add(replace(visit, id=state.planned.id))
+    return assemble(device, config, make_plan(device, config, kernels), states, RUN)
+
+
+def test_twelve_samples_that_were_all_throttled_make_a_ceiling_that_says_so(tmp_path):
+    """1.8e9 operations in 1 ms each, at 1290 of 1980 MHz."""
+    samples = [Sample(t, f, 3.0, throttled=("SwPowerCap",)) for t, f in ((998e-6, 1.28e9), (1e-3, 1.29e9), (1002e-6, 1.3e9))] * 4
+    ceilings = fma_ceilings(tmp_path, Visit("", flops=1.8e9, repeats=1, samples=tuple(samples)))
+    (ceiling,) = ceilings.compute_ceilings
+    assert ceiling.value == pytest.approx(1.8e12, rel=1e-9)
+    assert (ceiling.flags, ceiling.clock_hz) == (("throttled",), 1.29e9)
+    (said,) = [w.message for w in ceilings.warnings if w.code == "throttled"]
+    assert said == "12 of 12 samples of fp64 vector fma were throttled (SwPowerCap), median clock 1.29 GHz of 1.98 GHz"
+    json.loads(ceilings_to_json(ceilings), parse_constant=pytest.fail)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_one_or_two_samples_make_a_value_without_an_interval(tmp_path, count):
+    visit = Visit("", flops=1.8e9, repeats=1, samples=(Sample(1e-3, 1.29e9, 3.0, throttled=("SwPowerCap",)),) * count)
+    (ceiling,) = fma_ceilings(tmp_path, visit).compute_ceilings
+    assert (ceiling.value, ceiling.ci95) == (pytest.approx(1.8e12), None)
+    assert interval(ceiling) == "too few samples"
+
+
+LAUNCHED = Visit("", flops=2**31, repeats=1, samples=tuple(Sample(t, 3e9, 3.0) for t in (1130.3e-6, 1130.1e-6, 1131.0e-6) * 4))
+REFUSED = Visit("", "error", "cuda:0: fma/fp64: cuLaunchKernel failed: invalid argument")
+WRONG = Visit("", "error", "cuda:0: fma/fp64: 1024 of 1024 results are wrong")
+
+
+def test_launches_that_failed_are_counted_and_make_no_ceiling(tmp_path):
+    """They took 3 microseconds: 238 times the rate of those that ran."""
+    ceilings = fma_ceilings(tmp_path, REFUSED, LAUNCHED, WRONG)
+    (ceiling,) = ceilings.compute_ceilings
+    assert ceiling.value == pytest.approx(2**31 / 1130.3e-6, rel=1e-6)
+    (failed,) = [w for w in ceilings.warnings if w.code == "points_failed"]
+    assert failed.value == 2
+    assert [p.status for p in ceilings.points] == ["error", "ok", "error"]
+    assert [p.reason for p in ceilings.points] == [REFUSED.reason, None, WRONG.reason]
+
+
+def test_without_one_launch_that_was_verified_there_is_no_ceiling(tmp_path):
+    ceilings = fma_ceilings(tmp_path, REFUSED, WRONG)
+    assert ceilings.all_ceilings == ()
+    assert [w.value for w in ceilings.warnings if w.code == "points_failed"] == [2]

@@ -80,14 +80,23 @@ def times_by_core(samples: Sequence[Sample], counted: Sequence[Bools]) -> Floats
     own time counts whenever that core was undisturbed. The k-th counted times of all cores make the k-th joined time: the time in
     which they do the whole work at the sum of their rates. m is the count of the core that was quiet least often.
     """
-    columns = [np.array([samples[i].core_times_s[core] for i in np.flatnonzero(mask)]) for core, mask in enumerate(counted)]
+    columns = [
+        np.array([sample.core_times_s[core] for sample, is_counted in zip(samples, mask, strict=True) if is_counted])
+        for core, mask in enumerate(counted)
+    ]
     count = min((column.size for column in columns), default=0)
     if not count:
         return np.empty(0)
-    return len(columns) / np.sum([1 / column[:count] for column in columns], axis=0)
+    rates = sum(1 / column[:count] for column in columns)
+    return len(columns) / np.asarray(rates)
 
 
 def clock_by_core(samples: Sequence[Sample], counted: Sequence[Bools]) -> float | None:
     """Median clock, Hz, of the cores in the moments that ``times_by_core`` counts; None if there is none."""
-    clocks = [samples[i].core_clocks_hz[core] for core, mask in enumerate(counted) for i in np.flatnonzero(mask)]
+    clocks = [
+        sample.core_clocks_hz[core]
+        for core, mask in enumerate(counted)
+        for sample, is_counted in zip(samples, mask, strict=True)
+        if is_counted
+    ]
     return float(np.median(clocks)) if clocks else None

@@ -189,7 +189,7 @@ class Sweep:
             return False
         # Cores that wait for none are faster together than the slowest of them in any sample.
         found = state.sample_set(self._device)
-        fastest = state.work / min(*found.time_s, *found.counted_s)
+        fastest = state.work / float(min(*found.time_s, *found.counted_s))
         return fastest < _HOPELESS_SHARE * best[state.group]
 
     def _visit_all(self, todo: Sequence[PointState], *, is_first: bool) -> None:

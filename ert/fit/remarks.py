@@ -24,7 +24,8 @@ def about_rows(throttled: Bools, slow: Bools, used: Bools) -> list[Finding]:
     """Rows that were left out, and why; or that had to be used although the device was disturbed."""
     found = []
     if (count := int((throttled & ~used).sum())) > 0:
-        message = f"throttled rows: {count} of {used.size}, taken at a lowered clock or marked as disturbed, are left out."
+        why = "taken at a lowered clock, or marked as disturbed or slower than other visits"
+        message = f"throttled rows: {count} of {used.size}, {why}, are left out."
         found.append(Finding("throttled_rows", message, float(count), _CALM))
     if (count := int((throttled & used).sum())) > 0:
         message = f"throttled rows: {count} of {used.size} were taken at a lowered clock or disturbed; without them there is no curve."

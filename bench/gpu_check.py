@@ -67,7 +67,7 @@ class Check:
         """Every row, in the order of the work: what is quick and tells most comes first, for nobody may be able to come back."""
         yield from self._device_step("machine", None)
         for command in LOOKS:
-            self._programs.look(command, LOOK_LIMIT_S)
+            self._programs.look(command, min(LOOK_LIMIT_S, self._left_s))
         yield from self._device_step("code", None, CODE_STEP)
         short, long = self._sweeps
         first = yield from self._sweep(short, SHORT_SWEEP, SWEEP_TARGET_S)
@@ -81,6 +81,10 @@ class Check:
             yield from guarded(
                 "two kinds of sweep", repeat_rows(f"{long} after {short}", first.ceilings, full.ceilings, is_judged=not again)
             )
+
+    @property
+    def _left_s(self) -> float:
+        return max(0.0, self._end_s - time.monotonic() - MARGIN_S)
 
     def _device_step(self, name: str, ceilings: Path | None, times: Times = DEVICE_STEP) -> Iterator[Row]:
         yield from self._step(STEPS[name][0], times, partial(run_apart, self._programs, name, self._device_id, ceilings))
@@ -96,7 +100,7 @@ class Check:
 
     def _step(self, what: str, times: Times, rows: Callable[[float], Generator[Row, None, T]]) -> Generator[Row, None, T | None]:
         """The rows of a step that may take so many seconds, in which errors are rows; one row if there is no time for it."""
-        left_s = self._end_s - time.monotonic() - MARGIN_S
+        left_s = self._left_s
         if left_s < times.least:
             yield Row(what, "not run: no time left", fate="not run")
             return None

@@ -55,7 +55,9 @@ class Programs:
         return Done(status, stdout, time_s)
 
     def look(self, command: Sequence[str], limit_s: float) -> None:
-        """Only for the log: what a program of the machine says, if it is there."""
+        """Only for the log: what a program of the machine says, if it is there and there is time."""
+        if not limit_s:
+            return
         try:
             self.run(command, limit_s)
         except OSError as error:

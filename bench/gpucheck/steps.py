@@ -17,6 +17,7 @@ from ert.devices import Options, lock_name
 from ert.devices.cuda import CudaDevice, open_device
 from ert.errors import ErtError, KernelError
 from ert.hostcc import cache_folder
+from ert.jsontypes import Json
 from ert.kernels import load_kernels
 from ert.lock import device_lock
 from ert.nvcompile import Target, find_compiler
@@ -42,10 +43,15 @@ def machine_rows(device: CudaDevice, _: Mapping[str, float]) -> Rows:
         "driver, compiler", f"{around['driver']}, CUDA API {around['cuda_driver_api']}; {around['compiler']}, {facts['architecture']}"
     )
     asked = ("clock_max_hz", "memory_clock_max_hz", "power_limit_w", "ecc", "is_mig", "persistence", "compute_mode")
-    yield Row("state", ", ".join(f"{name} {facts[name]}" for name in asked))
-    yield Row("NVML", f"{around['nvml']}; other processes on the device: {around['other_processes']}")
+    yield Row("state", ", ".join(f"{name} {told(facts[name])}" for name in asked))
+    yield Row("NVML", f"{around['nvml']}; other processes on the device: {told(around['other_processes'])}")
     for finding in device.findings():
         yield Row(f"warning {finding.code}", finding.message)
+
+
+def told(value: Json) -> Json:
+    """A fact, or the word for one that nobody tells."""
+    return "unknown" if value is None else value
 
 
 def code_rows(device: CudaDevice, _: Mapping[str, float]) -> Rows:

@@ -146,7 +146,8 @@ def read_journal(path: Path) -> Recording:
     try:
         content = path.read_bytes()
     except OSError as error:
-        raise ErtError(f"{path}: cannot be read: {error.strerror or error}.") from error
+        where = "A sweep that was stopped leaves its journal in the folder of --out, a finished one none."
+        raise ErtError(f"{path}: cannot be read: {error.strerror or error}. {where}") from error
     lines, good, findings = _whole_lines(path, content)
     if not lines:
         raise SchemaError(f"{path}: holds no whole line, so nothing can be resumed. Start a new sweep.")

@@ -101,7 +101,8 @@ Compiler = Nvcc | Nvrtc
 def find_compiler(name: str | None = None) -> Compiler:
     """The compiler asked for by name, else nvcc, else NVRTC.
 
-    nvcc is looked for in $NVCC, on PATH, in $CUDA_HOME/bin and /usr/local/cuda/bin; NVRTC in the wheel, then in the toolkit.
+    nvcc is $NVCC alone if that is set, else looked for on PATH, in $CUDA_HOME/bin and /usr/local/cuda/bin; NVRTC is looked for in the
+    wheel, then in the toolkit.
     Raises KernelError with the way to get one.
     """
     found: dict[str, Callable[[], Compiler | None]] = {"nvcc": _find_nvcc, "nvrtc": _find_nvrtc}
@@ -117,18 +118,31 @@ def find_compiler(name: str | None = None) -> Compiler:
 
 def _find_nvcc() -> Compiler | None:
     folders = [os.environ.get("PATH", ""), str(Path(os.environ.get("CUDA_HOME", "/usr/local/cuda")) / "bin"), "/usr/local/cuda/bin"]
-    path = shutil.which(os.environ.get("NVCC") or "nvcc", path=os.pathsep.join(folders))
-    return _nvcc_at(path) if path else None
+    chosen = os.environ.get("NVCC")
+    path = shutil.which(chosen or "nvcc", path=os.pathsep.join(folders))
+    found = _nvcc_at(path) if path else None
+    if chosen and found is None:
+        problem = "does not answer like nvcc" if path else "there is no such program"
+        raise KernelError(f"NVCC={chosen}: {problem}. Try: name an nvcc, or unset it and nvcc is looked for, then NVRTC.")
+    return found
 
 
 @cache
 def _nvcc_at(path: str) -> Compiler | None:
-    version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False)
-    listing = subprocess.run([path, "--list-gpu-code"], capture_output=True, text=True, check=False)
-    if version.returncode or listing.returncode:
+    version, listing = _words_of(path, "--version"), _words_of(path, "--list-gpu-code")
+    architectures = _in_order(re.findall(r"sm_\d+", listing or ""))
+    if version is None or not architectures:
         return None
-    number = re.search(r"\bV(\d\S*)", version.stdout)
-    return Nvcc(Path(path), f"nvcc {number[1] if number else 'of unknown version'}", _in_order(re.findall(r"sm_\d+", listing.stdout)))
+    number = re.search(r"\bV(\d\S*)", version)
+    return Nvcc(Path(path), f"nvcc {number[1] if number else 'of unknown version'}", architectures)
+
+
+def _words_of(*command: str) -> str | None:
+    """What a program says; None if it does not run to its end."""
+    with suppress(OSError):
+        done = subprocess.run(command, capture_output=True, text=True, errors="replace", check=False)
+        return None if done.returncode else done.stdout
+    return None
 
 
 @cache

@@ -84,8 +84,14 @@ def run_sweep(request: Request, out: Path, progress: Progress) -> Written:
 
 
 def resume_sweep(request: Request, path: Path, progress: Progress) -> Written:
-    """Go on with an interrupted sweep. Raises ConfigError if the journal is of another device, configuration or kernel version."""
-    earlier = read_journal(path)
+    """Go on with an interrupted sweep. Raises ConfigError if the journal is of another device, configuration or kernel version.
+
+    What it finds is written beside the journal.
+    """
+    try:
+        earlier = read_journal(path)
+    except ErtError as error:
+        raise type(error)(f"--resume {error}") from error
     with _device(request) as device:
         header = _header(device, request, str(earlier.header.get("created")))
         _check_same(path, earlier.header, header)
@@ -156,7 +162,10 @@ def _keeping(journal: Journal) -> Iterator[None]:
     try:
         yield
     except ErtError as error:
-        raise type(error)(f"{error} What was measured is kept: go on with --resume {journal.path} and the same options.") from error
+        kept = (
+            f"What was measured is kept: go on with --resume {journal.path} and the same options; that file may be moved elsewhere before."
+        )
+        raise type(error)(f"{error} {kept}") from error
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)

@@ -76,6 +76,7 @@ def test_a_disk_that_fills_up_while_measuring_keeps_what_was_measured_and_says_h
     assert done.returncode == 1
     assert "points.jsonl: cannot be written: File too large. Free space there, or choose another folder with --out." in done.stderr
     assert "What was measured is kept: go on with --resume" in done.stderr
+    assert "and the same options; that file may be moved before." in done.stderr
     (journal,) = (tmp_path / "out" / "fake").iterdir()
     kept = len(read_journal(journal).visits)
     assert kept > 5
@@ -96,6 +97,46 @@ def test_a_disk_too_full_for_the_result_leaves_an_old_file_whole_and_no_half_one
     assert old.read_text() == '{"old": true}\n'
     left = list((tmp_path / "out" / "fake").iterdir())
     assert [path.name.endswith(".points.jsonl") for path in left] == [True]
+
+
+def test_a_journal_that_was_moved_to_where_there_is_space_is_completed_there(tiny, tmp_path):
+    assert limited(8000, *arguments(tiny, tmp_path / "out")).returncode == 1
+    (journal,) = (tmp_path / "out" / "fake").iterdir()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    moved = journal.rename(elsewhere / journal.name)
+    done = run(FAKE, *arguments(tiny, tmp_path / "out", "--resume", str(moved)))
+    assert done.returncode == 0, done.stderr
+    (path,) = elsewhere.iterdir()
+    assert ert.load(path).bandwidth_ceilings
+    assert list(journal.parent.iterdir()) == []
+
+
+NEWER = '{"schema":"ert.points","schema_version":2}\n'
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "cannot be read: No such file or directory. A sweep that was stopped leaves its journal in the folder of --out"),
+        ("", "holds no whole line, so nothing can be resumed. Start a new sweep."),
+        ('{"schema":"ert.po', "holds no whole line, so nothing can be resumed. Start a new sweep."),
+        (NEWER, "written in schema version 2; this ert knows versions up to 1. Resume it with a newer ert."),
+        (NEWER.replace("2", "1") + "rubbish\n{}\n", "line 2 is not JSON. The file was changed by something else; start a new sweep."),
+    ],
+    ids=["missing", "empty", "only half a header", "newer", "changed"],
+)
+def test_a_journal_that_cannot_be_resumed_is_named_with_the_option_and_left_as_it_is(tiny, tmp_path, content, said):
+    journal = tmp_path / "x.points.jsonl"
+    if content is not None:
+        journal.write_text(content)
+    done = run(FAKE, *arguments(tiny, tmp_path / "out", "--resume", str(journal)))
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"Error: --resume {journal}: ")
+    assert said in line
+    assert not (tmp_path / "out").exists()
+    assert (journal.read_text() if journal.exists() else None) == content
 
 
 @pytest.fixture

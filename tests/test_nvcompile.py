@@ -4,6 +4,8 @@ import stat
 
 import pytest
 
+from ert import nvcompile
+from ert.doctor.cuda import compiler_fact
 from ert.errors import KernelError
 from ert.kernels import load_kernels, parse_kernel
 from ert.nvcompile import Nvcc, Target, choose_target, compile_kernel, entry_name, find_compiler, macros, unmet_requirement
@@ -110,8 +112,32 @@ def test_nvcc_is_taken_from_the_environment(compiler, monkeypatch, tmp_path):
     assert (found.name, found.version, found.supported) == ("nvcc", "nvcc 13.0.88", ("sm_80", "sm_90"))
 
 
+@pytest.mark.parametrize(
+    ("body", "problem"),
+    [
+        (None, "there is no such program"),
+        ("#!/bin/sh\nexit 1\n", "does not answer like nvcc"),
+        ("#!/bin/sh\necho hello\n", "does not answer like nvcc"),
+        ("\x7fELF of another machine", "does not answer like nvcc"),
+        ("#!/bin/sh\nprintf '\\377'\n", "does not answer like nvcc"),
+    ],
+)
+def test_an_nvcc_that_was_chosen_and_does_not_work_is_named_and_no_other_compiler_taken(monkeypatch, tmp_path, body, problem):
+    told = tmp_path / "mine"
+    if body:
+        told.write_text(body, encoding="latin-1")
+        told.chmod(0o755)
+    monkeypatch.setenv("NVCC", str(told))
+    with pytest.raises(KernelError) as caught:
+        find_compiler()
+    assert str(caught.value).startswith(f"NVCC={told}: {problem}. Try: name an nvcc, or unset it")
+    assert compiler_fact("problem").status == "problem"
+    assert str(told) in compiler_fact("problem").text
+
+
 def test_without_nvcc_nvrtc_compiles(monkeypatch, tmp_path):
-    monkeypatch.setenv("NVCC", str(tmp_path / "none"))
+    monkeypatch.delenv("NVCC", raising=False)
+    monkeypatch.setattr(nvcompile, "_find_nvcc", lambda: None)
     found = find_compiler()
     assert found.name == "nvrtc"
     assert "sm_90" in found.supported

@@ -95,14 +95,15 @@ def _versions(module: str) -> Iterator[str]:
 
 def compiler_fact(missing: Status) -> Fact:
     """nvcc or NVRTC; both, where both are there."""
-    found, words = [], ""
+    try:
+        find_compiler()
+    except KernelError as error:
+        reason, _, remedy = str(error).partition(" Try: ")
+        return Fact("CUDA compiler", missing, reason, remedy=remedy)
+    found = []
     for name in ("nvcc", "nvrtc"):
-        try:
+        with suppress(KernelError):
             found.append(find_compiler(name))
-        except KernelError as error:
-            words = str(error)
-    if not found:
-        return Fact("CUDA compiler", missing, "neither nvcc nor NVRTC", remedy=words.partition("Try: ")[2] or words)
     names: list[str] = [compiler.version for compiler in found]
     return Fact("CUDA compiler", "ok", f"{' and '.join(names)}, for {found[0].supported[0]} to {found[0].supported[-1]}", [*names])
 

@@ -162,9 +162,7 @@ def _keeping(journal: Journal) -> Iterator[None]:
     try:
         yield
     except ErtError as error:
-        kept = (
-            f"What was measured is kept: go on with --resume {journal.path} and the same options; that file may be moved elsewhere before."
-        )
+        kept = f"What was measured is kept: go on with --resume {journal.path} and the same options; that file may be moved before."
         raise type(error)(f"{error} {kept}") from error
     finally:
         for number, handler in before.items():

@@ -15,6 +15,7 @@ from ert.errors import ErtError
 # What PyCUDA includes.
 HEADERS = ("cuda.h", "cudaProfiler.h")
 DRIVER = "libcuda.so.1"
+_DEFAULT_TOOLKIT = Path("/usr/local/cuda")
 _STUB = "lib64/stubs/libcuda.so"
 # The first is where container runtimes mount the driver of the host; the compatibility package of a toolkit comes last.
 _DRIVER_FOLDERS = (
@@ -36,7 +37,7 @@ def find_toolkit() -> Path | None:
     named = [Path(os.environ[name]) for name in ("CUDA_HOME", "CUDA_PATH") if os.environ.get(name)]
     nvcc = shutil.which("nvcc")
     beside = [Path(nvcc).resolve().parent.parent] if nvcc else []
-    return next((folder for folder in [*named, *beside, Path("/usr/local/cuda")] if _has_headers(folder / "include")), None)
+    return next((folder for folder in [*named, *beside, _DEFAULT_TOOLKIT] if _has_headers(folder / "include")), None)
 
 
 def find_headers() -> Path | None:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from ert.cuda_parts import library_folders
+from ert.hostcc import cache_folder
 
 # A sweep that is interrupted closes its files; what hangs in the driver is killed.
 GRACE_S = 8.0
@@ -74,7 +75,8 @@ class Programs:
 def environment(given: Mapping[str, str]) -> dict[str, str]:
     """That of this process, in which also those libraries of driver and toolkit are found that no configuration of the loader names."""
     folders = [*filter(None, given.get("LD_LIBRARY_PATH", "").split(os.pathsep)), *map(str, library_folders())]
-    return {**given, "LD_LIBRARY_PATH": os.pathsep.join(folders)}
+    # Where no cache can be kept this one is gone with this process; without it each program would compile all kernels again.
+    return {**given, "LD_LIBRARY_PATH": os.pathsep.join(folders), "ERT_CACHE_DIR": str(cache_folder()[0])}
 
 
 def _end(process: subprocess.Popen[str]) -> str:

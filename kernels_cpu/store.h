@@ -4,22 +4,25 @@
 
 #include "ert.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
-
 #ifndef ERT_NONTEMPORAL
 #define ERT_NONTEMPORAL 0
 #endif
 
 #if !ERT_NONTEMPORAL
 static inline void ert_store(char *to, ert_bits value) { *(ert_bits *)to = value; }
-#elif defined(__AVX512F__) && ERT_VECTOR_BYTES == 64
-static inline void ert_store(char *to, ert_bits value) { _mm512_stream_si512((__m512i *)to, (__m512i)value); }
-#elif defined(__AVX__) && ERT_VECTOR_BYTES == 32
-static inline void ert_store(char *to, ert_bits value) { _mm256_stream_si256((__m256i *)to, (__m256i)value); }
 #elif defined(__x86_64__)
-static inline void ert_store(char *to, ert_bits value) { _mm_stream_si128((__m128i *)to, (__m128i)value); }
+/* In assembly: the header with the intrinsics takes longer to read than all else of a kernel to compile. */
+#if defined(__AVX512F__) && ERT_VECTOR_BYTES == 64
+#define ERT_STREAM "vmovntdq %1, %0"
+#define ERT_REGISTER "v"
+#elif defined(__AVX__)
+#define ERT_STREAM "vmovntdq %1, %0"
+#define ERT_REGISTER "x"
+#else
+#define ERT_STREAM "movntdq %1, %0"
+#define ERT_REGISTER "x"
+#endif
+static inline void ert_store(char *to, ert_bits value) { __asm__(ERT_STREAM : "=m"(*(ert_bits *)to) : ERT_REGISTER(value)); }
 #else
 /* aarch64 has only a pair store with this hint; half of each vector goes to each side. */
 static inline void ert_store(char *to, ert_bits value) {
@@ -30,7 +33,7 @@ static inline void ert_store(char *to, ert_bits value) {
 /* Non-temporal stores are weakly ordered: a pass has ended when the last one is visible. */
 static inline void ert_finish_stores(void) {
 #if ERT_NONTEMPORAL && defined(__x86_64__)
-    _mm_sfence();
+    __asm__ volatile("sfence" : : : "memory");
 #elif ERT_NONTEMPORAL
     __asm__ volatile("dmb ishst" : : : "memory");
 #endif

@@ -18,7 +18,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from ert.cuda_parts import cuda_major, find_headers, find_link_library, find_toolkit, header_folders
+from ert.cuda_parts import cuda_major, find_headers, find_link_library, find_toolkit, header_folders, library_folders
 from ert.errors import ErtError, KernelError
 from ert.nvcompile import find_compiler
 from ert.sass import find_nvdisasm
@@ -123,11 +123,23 @@ def _install_pycuda(source: Source) -> str:
     built = [path for path in source.files("pycuda") if f"-{_PYTHON_TAG}-" in path.name]
     if built:
         pip("install", *source.options, str(built[-1]), *BESIDE)
-        return f"Installed {built[-1].name}."
+        problem = _why_unusable()
+        if not problem:
+            return f"Installed {built[-1].name}."
+        print(f"{built[-1].name} does not work here ({problem}): PyCUDA is built anew.", file=sys.stderr)
     with tempfile.TemporaryDirectory(prefix="ert-pycuda-") as folder:
         wheel = build_wheel(find_link_library(), Path(folder), source)
-        pip("install", *source.options, str(wheel), *BESIDE)
+        pip("install", "--force-reinstall", "--no-deps", str(wheel))
+        pip("install", *source.options, "pycuda", *BESIDE)
     return "Built PyCUDA and installed it."
+
+
+def _why_unusable() -> str | None:
+    """Why the installed PyCUDA cannot be loaded on this machine, in the loader's words; None if it can."""
+    libraries = os.pathsep.join([os.environ.get("LD_LIBRARY_PATH", ""), *map(str, library_folders())]).strip(os.pathsep)
+    environment = {**os.environ, "LD_LIBRARY_PATH": libraries}
+    done = subprocess.run([sys.executable, "-c", "import pycuda._driver"], capture_output=True, text=True, check=False, env=environment)
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else None
 
 
 def keep_wheel(wheels: Path) -> str:

@@ -7,7 +7,7 @@ from softcuda import harness
 from ert.kernels import load_kernels
 from ert.nvcompile import Target, unmet_requirement
 from ert.precisions import PRECISIONS
-from ert.sass_check import Variant, vector_bytes
+from ert.sass_check import Variant, parameter_variants, vector_bytes
 
 KERNELS = load_kernels("cuda")
 # Loads and stores of these levels go to global memory, those of the level ``shared`` do not.
@@ -20,13 +20,24 @@ def home(kernel, precision):
     return next((target for target in able if target.architecture == "sm_90a"), able[0])
 
 
-EVERY = [Variant(kernel, precision) for kernel in KERNELS.values() for precision in kernel.precisions]
+def with_other_values(variant):
+    """Each parameter at its other values, but for residency, which changes no instruction, and FLOPs, of which there are many."""
+    others = [v for v in parameter_variants(variant) if not set(v.parameters) & {"ERT_BLOCKS_PER_SM", "ERT_FLOPS"}]
+    ends = (1, 1024) if "ERT_FLOPS" in variant.kernel.parameters else ()
+    return [variant, *others, *(Variant(variant.kernel, variant.precision, {"ERT_FLOPS": flops}) for flops in ends)]
+
+
+DEFAULTS = [Variant(kernel, precision) for kernel in KERNELS.values() for precision in kernel.precisions]
+EVERY = [variant for default in DEFAULTS for variant in with_other_values(default)]
+
+
+def run(variant, **options):
+    return harness.run(variant.kernel, variant.precision, home(variant.kernel, variant.precision), variant.parameters, **options)
 
 
 @pytest.mark.parametrize("variant", EVERY, ids=str)
 def test_results_are_those_of_numpy(variant):
-    ran = harness.run(variant.kernel, variant.precision, home(variant.kernel, variant.precision))
-    assert ran.difference is None
+    assert run(variant).difference is None
 
 
 @pytest.mark.parametrize("flops", [1, 2, 8, 64, 128, 1024])
@@ -49,14 +60,15 @@ def test_wide_vectors_of_blackwell_give_the_same_numbers(name):
 def test_executed_flops_and_bytes_are_the_declared_ones(variant):
     """What two more repeats add: that leaves out what a launch does once, such as fetching operands."""
     kernel, precision = variant.kernel, variant.precision
-    few, many = (harness.run(kernel, precision, home(kernel, precision), repeats=n) for n in (1, 3))
+    few, many = (run(variant, repeats=n) for n in (1, 3))
     width = vector_bytes(home(kernel, precision).architecture)
     facts = kernel.trip_facts(few.launch.parameters, element_bytes=PRECISIONS[precision].bytes, vector_bytes=width)
     trips = 1 if kernel.measures == "compute" else few.launch.trips
     times = 2 * trips * few.launch.threads
     added = {name: many.counted[name] - few.counted[name] for name in harness.COUNTERS}
-    flops = sum(added[name] for name in harness.COUNTERS[: harness.COUNTERS.index("lone_fp64")])
-    assert flops == facts.flops * times
+    flops = {name: added[name] for name in harness.COUNTERS[: harness.COUNTERS.index("lone_fp64")] if added[name]}
+    assert sum(flops.values()) == facts.flops * times
+    assert set(flops) <= {precision, f"mma_{precision}"}
     if set(kernel.levels) & set(GLOBAL):
         assert (added["load_bytes"], added["store_bytes"]) == (facts.bytes_loaded * times, facts.bytes_stored * times)
     else:

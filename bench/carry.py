@@ -27,6 +27,8 @@ from ert.pycuda_setup import BESIDE, HEADER_WHEELS, PYCUDA
 ROOT = Path(__file__).resolve().parent.parent
 # What installing itself needs, and what PyCUDA needs (its source archive does not say so to pip).
 ALWAYS = ("pip", "setuptools", "typing-extensions", *BESIDE, "pytools", "mako", "platformdirs")
+# Carried even to a machine that has them: theirs may be too old to install anything.
+OWN_VERSION = {"pip", "setuptools"}
 WITHOUT_TOOLKIT = (*HEADER_WHEELS, "nvidia-cuda-nvrtc", "nvidia-cuda-nvdisasm")
 CUBLAS = ("nvidia-cublas",)
 # Old enough for every Linux that still gets a driver: wheels for this C library or an older one are taken.
@@ -111,7 +113,7 @@ def main() -> int:
     parser.add_argument("--no-toolkit", action="store_true", help="there is no CUDA toolkit: headers, compiler and disassembler, too")
     parser.add_argument("--cublas", action="store_true", help="cuBLAS, too: half a gigabyte")
     chosen = parser.parse_args()
-    has = {canonicalize_name(name) for name in re.split(r"[\s,]+", chosen.has) if name}
+    has = {canonicalize_name(name) for name in re.split(r"[\s,]+", chosen.has) if name} - OWN_VERSION
     nvidia = [*(WITHOUT_TOOLKIT if chosen.no_toolkit else ()), *(CUBLAS if chosen.cublas else ())]
     try:
         collect(chosen.folder, Target(chosen.python, chosen.machine), has, nvidia)

@@ -31,6 +31,7 @@ _FIRST_PATIENCE_S = 0.002
 _LAST_PATIENCE_S = 0.005
 # A candidate whose best sample is this far below the median of another one will not become the ceiling.
 _HOPELESS_SHARE = 0.9
+_LEAST_VISITS = 2
 # Of so many rounds one goes to all unfinished points, the others to those in need.
 _WHOLE_ROUND = 4
 # Before this share of a run is over nothing is said of when it ends, and before the end it is never all of it.
@@ -166,31 +167,27 @@ class Sweep:
 
         But for every few rounds: a machine that never calms would leave the intervals of all others wide.
         """
-        best = self._best_rates()
-        unfinished = [s for s in self.states.values() if not self._is_done(s) and not self._is_hopeless(s, best)]
+        found = {key: state.sample_set(self._device) for key, state in self.states.items() if state.samples}
+        best = self._best_rates(found)
+        unfinished = [state for key, state in self.states.items() if not self._is_done(state, found.get(key), best)]
         if round_number % _WHOLE_ROUND == 0:
             return unfinished
         wanted = self._config.sampling.min_samples
-        return [state for state in unfinished if state.sample_set(self._device).counted_s.size < wanted] or unfinished
+        return [s for s in unfinished if s.planned.id not in found or found[s.planned.id].counted_s.size < wanted] or unfinished
 
-    def _best_rates(self) -> dict[tuple[str | int | None, ...], float]:
+    def _best_rates(self, found: Mapping[str, SampleSet]) -> dict[tuple[str | int | None, ...], float]:
         """Of each group of candidates for one ceiling, the highest median rate of the samples that count."""
         best: dict[tuple[str | int | None, ...], float] = {}
-        for state in self.states.values():
-            counted_s = state.sample_set(self._device).counted_s
-            if counted_s.size:
-                rate = state.work / float(np.median(counted_s))
-                best[state.group] = max(rate, best.get(state.group, 0.0))
+        for key, samples in found.items():
+            if samples.counted_s.size:
+                state = self.states[key]
+                best[state.group] = max(state.work / float(np.median(samples.counted_s)), best.get(state.group, 0.0))
         return best
 
-    def _is_hopeless(self, state: PointState, best: Mapping[tuple[str | int | None, ...], float]) -> bool:
-        """Racing (Maron & Moore 1994): time goes to the candidates that can still win."""
-        if not state.samples or state.group not in best:
-            return False
-        # Cores that wait for none are faster together than the slowest of them in any sample.
-        found = state.sample_set(self._device)
-        fastest = state.work / float(min(*found.time_s, *found.counted_s))
-        return fastest < _HOPELESS_SHARE * best[state.group]
+    def _is_done(self, state: PointState, found: SampleSet | None, best: Mapping[tuple[str | int | None, ...], float]) -> bool:
+        if state.status != "ok":
+            return True
+        return found is not None and (why_stop(found, self._config.sampling) is not None or _is_hopeless(state, found, best))
 
     def _visit_all(self, todo: Sequence[PointState], *, is_first: bool) -> None:
         for position, state in enumerate(todo):
@@ -228,9 +225,6 @@ class Sweep:
         except ErtError as error:
             return Visit(state.planned.id, "error", str(error))
 
-    def _is_done(self, state: PointState) -> bool:
-        return state.status != "ok" or (bool(state.samples) and why_stop(state.sample_set(self._device), self._config.sampling) is not None)
-
     def _is_time_up(self) -> bool:
         return self._used_s() > self._config.budget_s
 
@@ -251,3 +245,12 @@ class Sweep:
         used_s = self._used_s()
         self._share = max(self._share, min(used_s / (used_s + left_s), _LAST_SHARE))
         self._progress.update(self._share, left_s if self._share > _FIRST_GUESS else None, doing)
+
+
+def _is_hopeless(state: PointState, found: SampleSet, best: Mapping[tuple[str | int | None, ...], float]) -> bool:
+    """Racing (Maron & Moore 1994): time goes to the candidates that can still win. One slow visit may be a slow state of the cache."""
+    if found.visits < _LEAST_VISITS or state.group not in best:
+        return False
+    # Cores that wait for none are faster together than the slowest of them in any sample.
+    fastest = state.work / float(min(*found.time_s, *found.counted_s))
+    return fastest < _HOPELESS_SHARE * best[state.group]

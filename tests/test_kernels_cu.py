@@ -1,5 +1,7 @@
 """Every CUDA kernel on the soft driver: its numbers are NumPy's, and it does as much work as it declares."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from softcuda import harness
@@ -80,6 +82,23 @@ def test_executed_flops_and_bytes_are_the_declared_ones(variant):
 def test_only_the_kernels_that_want_l1_load_through_it(name, share):
     few, many = (harness.run(KERNELS[name], "fp32", Target("sm_90a"), repeats=n) for n in (1, 3))
     assert many.counted["cached_bytes"] - few.counted["cached_bytes"] == share * (many.counted["load_bytes"] - few.counted["load_bytes"])
+
+
+@pytest.mark.parametrize(
+    ("name", "precision", "size"),
+    [
+        ("read_shared", "fp32", "ERT_UNROLL * ERT_THREADS"),
+        ("write_shared", "fp32", "ERT_UNROLL * ERT_THREADS"),
+        ("copy_shared", "fp32", "2 * ERT_UNROLL * ERT_THREADS"),
+        ("wgmma", "bf16", "ERT_STEPS * TILE_BYTES / 4"),
+    ],
+)
+def test_a_kernel_whose_shared_memory_is_one_element_short_is_stopped(name, precision, size):
+    short = replace(KERNELS[name], source=KERNELS[name].source.replace(f"[{size}];", f"[{size} - 1];"))
+    assert short.source != KERNELS[name].source
+    with pytest.raises(harness.pycuda_driver().Error, match="illegal memory access"):
+        harness.run(short, precision, Target("sm_90a"))
+    harness.library().cuDevicePrimaryCtxReset_v2(list(harness.FAMILIES).index(90))
 
 
 def test_a_result_that_is_wrong_in_one_bit_is_noticed():

@@ -131,12 +131,37 @@ def no_gpu_stack(tmp_path: Path) -> dict[str, str]:
 
 
 @pytest.mark.parametrize(
-    "arguments", [("--help",), ("--version",), ("show", CPU), ("specs",), ("analyze", CPU, "--flops", "1G", "--bytes", "1GB"), ("devices",)]
+    "arguments",
+    [
+        ("--help",),
+        ("--version",),
+        ("show", CPU),
+        ("specs",),
+        ("analyze", CPU, "--flops", "1G", "--bytes", "1GB"),
+        ("validate", CPU),
+        ("compare", CPU, "points.csv"),
+        ("plot", CPU, "points.csv", "-o", "roof.png"),
+        ("fit", CPU),
+        ("export", CPU, "--to", "csv"),
+        ("devices",),
+        ("doctor",),
+    ],
+    ids=lambda arguments: arguments[0],
 )
-def test_everything_offline_works_without_a_gpu_stack(no_gpu_stack, arguments):
+def test_everything_offline_works_without_a_gpu_stack(no_gpu_stack, tmp_path, monkeypatch, arguments):
+    monkeypatch.chdir(tmp_path)
+    Path("points.csv").write_text(
+        "name,time_s,precision,flops,dram_bytes,l3_bytes,l2_bytes,l1_bytes\naxpy,1,fp64,2e9,12e9,12e9,12e9,12e9\n"
+    )
     done = program(*arguments, **no_gpu_stack)
     assert done.returncode == 0, done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_the_doctor_tells_a_broken_part_of_the_stack_from_a_missing_one(no_gpu_stack):
+    said = program("doctor", **no_gpu_stack, COLUMNS="200").stdout
+    for module in ("pycuda", "pynvml"):
+        assert f"Python module {module} is there and cannot be imported: lib{module}.so.1" in said
 
 
 @pytest.mark.parametrize(

@@ -98,8 +98,8 @@ class Monitor:
     def _open(self, uuid: str, pci_bus_id: str) -> tuple[ModuleType | None, object]:
         try:
             nvml = importlib.import_module("pynvml")
-        except ImportError:
-            self.missing = "nvidia-ml-py is not installed: pip install nvidia-ml-py"
+        except ImportError as error:
+            self.missing = f"nvidia-ml-py cannot be imported ({error}): pip install nvidia-ml-py"
             return None, None
         try:
             nvml.nvmlInit()

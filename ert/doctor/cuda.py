@@ -83,6 +83,10 @@ def driver_fact(driver: Driver, visible: str | None) -> Fact:
 def _module(name: str, module: str, remedy: str, missing: Status) -> Fact:
     if importlib.util.find_spec(module) is None:
         return Fact(name, missing, f"Python module {module} is not installed", remedy=remedy)
+    try:
+        importlib.import_module(module)
+    except ImportError as error:
+        return Fact(name, missing, f"Python module {module} is there and cannot be imported: {error}", remedy=remedy)
     version = next(_versions(module), None)
     return Fact(name, "ok", f"module {module} {version or '(version unknown)'}", version)
 
@@ -119,9 +123,10 @@ def _nvdisasm() -> Fact:
 
 def _gpus() -> list[Fact]:
     """One line a GPU, from NVML; nothing where NVML does not start, which the lines above explain."""
-    if importlib.util.find_spec("pynvml") is None:
+    try:
+        nvml = importlib.import_module("pynvml")
+    except ImportError:
         return []
-    nvml = importlib.import_module("pynvml")
     try:
         nvml.nvmlInit()
     except nvml.NVMLError:

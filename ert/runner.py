@@ -33,6 +33,7 @@ from ert.timestamps import utc_now
 
 # What must be equal for samples of two runs to belong to one file.
 _SAME_DEVICE = ("id", "vendor", "name", "uuid", "threads", "vector_bytes")
+_SAME_SOFTWARE = ("compiler", "driver", "cuda_driver_api")
 _PACKAGES = ("numpy", "scipy", "pycuda", "nvidia-ml-py")
 
 
@@ -187,12 +188,13 @@ def _new_journal(folder: Path, created: str, header: Mapping[str, Json]) -> Jour
 
 
 def _header(device: Device, request: Request, created: str) -> dict[str, Json]:
-    facts = device.facts()
+    facts, surroundings = device.facts(), device.environment()
     return {
         "created": created,
         "argv": list(request.argv),
         "tool": {"name": "ert", "version": __version__},
         "device": {key: facts.get(key) for key in _SAME_DEVICE},
+        "software": {key: surroundings.get(key) for key in _SAME_SOFTWARE},
         "config": request.config.to_json(),
         "kernels": dict(source_hashes(device.kind)),
         "environment": environment(),
@@ -200,8 +202,8 @@ def _header(device: Device, request: Request, created: str) -> dict[str, Json]:
 
 
 def _check_same(path: Path, old: Mapping[str, Json], new: Mapping[str, Json]) -> None:
-    """Samples of another device, sweep or kernel are never mixed in."""
-    for part in ("device", "kernels"):
+    """Samples of another device, driver, compiler, sweep or kernel are never mixed in."""
+    for part in ("device", "software", "kernels"):
         before, now = cast(dict[str, Json], old.get(part) or {}), cast(dict[str, Json], new[part])
         differing = [key for key in sorted({*before, *now}) if before.get(key) != now.get(key)]
         if differing:

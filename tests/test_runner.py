@@ -169,6 +169,19 @@ def test_a_journal_of_another_kernel_source_is_refused_naming_the_kernel(tmp_pat
         resume_sweep(REQUEST, journal, Silent())
 
 
+@pytest.mark.parametrize(("key", "before"), [("compiler", "gcc 4.2"), ("driver", "550.54"), ("cuda_driver_api", 12040)])
+def test_a_journal_of_another_driver_or_compiler_is_refused(tmp_path, key, before):
+    journal = stopped(tmp_path)
+    header, *visits = journal.read_text().splitlines()
+    document = json.loads(header)
+    assert set(document["software"]) == {"compiler", "driver", "cuda_driver_api"}
+    content = "\n".join([json.dumps({**document, "software": {**document["software"], key: before}}), *visits]) + "\n"
+    journal.write_text(content)
+    with pytest.raises(ConfigError, match=rf"its software differs: {key} was '?{before}'?, here it is None. Start a new sweep."):
+        resume_sweep(REQUEST, journal, Silent())
+    assert journal.read_text() == content
+
+
 def test_a_journal_of_a_newer_schema_is_refused(tmp_path):
     journal = stopped(tmp_path)
     journal.write_text(journal.read_text().replace('"schema_version":1', '"schema_version":2', 1))

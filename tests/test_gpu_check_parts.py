@@ -11,12 +11,14 @@ import pytest
 from gpucheck import programs as programs_module
 from gpucheck import witnesses
 from gpucheck.expected import judge
+from gpucheck.points import point_lines, tensor_rows
 from gpucheck.programs import Done, Programs
 from gpucheck.steps import run_apart
 from gpucheck.table import Row, guarded
 from gpucheck.witnesses import Timed, copy_rows, gemm_rows, time_of
 
 from ert.ceilings.kinds import BandwidthCeiling
+from ert.ceilings.point import Point
 from ert.devices.cuda_monitor import Reading
 from ert.diagnostics import Burst
 from ert.errors import ErtError
@@ -106,6 +108,36 @@ def test_the_first_seconds_are_what_others_measured():
 def test_a_slice_or_an_unknown_device_is_held_against_shares_of_its_limit(device):
     verdict = judge("DRAM read", ceiling(0.86 * 4.8e12), "B/s", device)
     assert (verdict.expected, verdict.good) == (">= 85% of the limit", True)
+
+
+def tensor_point(kernel, time_s, **more):
+    """8e12 FLOP in so many seconds."""
+    known = {"id": f"{kernel}/bf16", "measures": "compute", "op": "mma", "precision": "bf16", "path": "tensor", "samples_s": (time_s,)}
+    return Point(kernel=kernel, flops=8e12, repeats=1, **{**known, **more})
+
+
+def test_each_tensor_kernel_has_a_row_with_its_best_parameters():
+    points = (
+        tensor_point("wgmma", 0.02, parameters={"ERT_N": 128}),
+        tensor_point("wgmma", 0.01, parameters={"ERT_N": 256}, clock_hz=(1.7e9,), power_w=(690.0,), throttled=((),)),
+        tensor_point("wgmma", 0.008, operands="zeros"),
+        tensor_point("mma", 0.0125),
+        tensor_point("mma", 1.0, status="error", reason="lost", samples_s=()),
+    )
+    rows = list(tensor_rows(SimpleNamespace(points=points)))
+    assert rows == [Row("bf16 tensor, mma", "640 TFLOP/s"), Row("bf16 tensor, wgmma", "800 TFLOP/s n=256 1700 MHz 690 W")]
+
+
+def test_the_log_has_a_line_on_every_point():
+    slow = {"clock_hz": (1.2e9, None), "temperature_c": (70.0, 81.0), "throttled": (("SwPowerCap",), ())}
+    points = (
+        tensor_point("mma", 0.0125, samples_s=(0.0125, 0.0125), **slow),
+        tensor_point("wgmma", 1.0, samples_s=(), status="error", reason="launch failure"),
+    )
+    assert list(point_lines(SimpleNamespace(points=points))) == [
+        "mma/bf16: 640 TFLOP/s, 2 samples 1200 MHz 81 C 1 throttled (SwPowerCap)",
+        "wgmma/bf16: error: launch failure",
+    ]
 
 
 class FakeEvent:

@@ -15,6 +15,7 @@ from ert.errors import ErtError
 from ert.precisions import rate_unit
 from ert.units import MEGA, SYMBOLS, with_prefix
 from gpucheck.expected import REPEAT_TARGET, at_first, judge
+from gpucheck.points import point_lines, tensor_rows
 from gpucheck.programs import Done, Programs
 from gpucheck.table import Row, Rows, guarded
 
@@ -50,6 +51,7 @@ def sweep_rows(programs: Programs, asked: Asked, limit_s: float) -> Generator[Ro
         raise ErtError(f"{_how_it_ended(done, limit_s)}; {_what_is_left(out)}")
     path = max(new, key=lambda path: path.stat().st_mtime)
     ceilings = load(path)
+    programs.note("\n".join([f"points of {path.name}:", *point_lines(ceilings)]))
     counts = Counter(point.status for point in ceilings.points)
     found = f"{done.time_s:.1f} s; points: {', '.join(f'{count} {status}' for status, count in counts.items())}"
     yield Row(f"{asked.config} sweep", found, f"<= {target_s:g} s" if target_s else "", done.time_s <= target_s if target_s else None)
@@ -88,6 +90,7 @@ def rates_of(ceilings: Ceilings) -> dict[str, float]:
 def result_rows(ceilings: Ceilings) -> Rows:
     """What a sweep found."""
     yield from guarded("ceilings", ceiling_rows(ceilings))
+    yield from guarded("tensor kernels", tensor_rows(ceilings))
     yield from guarded("diagnostics", diagnostic_rows(ceilings))
     yield from guarded("what went wrong", trouble_rows(ceilings))
 

@@ -196,10 +196,20 @@ def _compile(compiler: Compiler, name: str, source: str, defines: Mapping[str, s
         _write_headers(folder)
         words = [f"-D{key}={value}" for key, value in defines.items()]
         problem = f"could not compile kernel {name} ({' '.join(words)})"
-        _run([*compiler.command, *compiler.flags, *words, "-S", str(folder / f"{name}.c"), "-o", str(folder / "out.s")], problem)
-        _run([*compiler.command, "-shared", "-fPIC", str(folder / "out.s"), "-o", str(folder / "out.so"), "-lpthread"], problem)
+        try:
+            _run([*compiler.command, *compiler.flags, *words, "-S", str(folder / f"{name}.c"), "-o", str(folder / "out.s")], problem)
+            _run([*compiler.command, "-shared", "-fPIC", str(folder / "out.s"), "-o", str(folder / "out.so"), "-lpthread"], problem)
+        except KernelError as error:
+            raise KernelError(f"{str(error).removesuffix('.')}. {_remedy_of(str(error), library.parent)}") from error
         (folder / "out.s").replace(assembly)
         (folder / "out.so").replace(library)
+
+
+def _remedy_of(words: str, cache: Path) -> str:
+    """What to try when a compiler has failed with these words."""
+    if os.strerror(errno.ENOSPC) in words:
+        return f"Free space in {cache}, or set ERT_CACHE_DIR."
+    return "If the kernel is not at fault, set CC to another compiler."
 
 
 def _write_headers(folder: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import sys
@@ -204,3 +205,21 @@ def test_messages_are_english_whatever_the_language(monkeypatch):
     monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
     with pytest.raises(KernelError, match="No such file or directory"):
         ask_compiler((str(Path(os.sep) / "nowhere" / "cc"),))
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        ("internal compiler error: out of ideas", "If the kernel is not at fault, set CC to another compiler."),
+        ("x.c:1: fatal error: error writing to out.s: No space left on device", "Free space in {cache}, or set ERT_CACHE_DIR."),
+    ],
+)
+def test_a_compiler_that_fails_on_a_kernel_is_quoted_with_what_to_try(fresh, tmp_path, words, remedy):
+    works = shlex.join(find_compiler().command)
+    path = script(tmp_path, f'case "$*" in *-S*) echo "{words}" >&2; exit 4;; esac; exec {works} "$@"')
+    with pytest.raises(KernelError) as caught:
+        compile_source(ask_compiler((path,)), "x", SOURCE, DEFINES)
+    said = str(caught.value)
+    assert said.startswith(f"{path} could not compile kernel x (-DERT_TYPE=double -DERT_VECTOR_BYTES=16): {words}. ")
+    assert said.endswith(remedy.format(cache=fresh))
+    assert not list(fresh.glob("x-*"))

@@ -52,7 +52,7 @@ ifneq ($(CARRIED),)
 	@$(PIP) --no-index --find-links $(abspath $(WHEELS)) --no-build-isolation --editable .
 else
 	@echo "Installing ert and what it needs into $(VENV) (once, about a minute)" >&2
-	@$(PIP) --editable .
+	@$(PIP) --editable . || { echo "make: without a network, packages can be carried: docs/gpu-check.md" >&2; exit 1; }
 endif
 	@touch $@
 

@@ -17,7 +17,7 @@ setup-cuda: $(VENV)/installed
 	@$(BIN)/python -m ert.pycuda_setup --wheels $(WHEELS)
 
 gpu-check: setup-cuda
-	@$(BIN)/python bench/gpu_check.py --device $(DEVICE) --out $(RESULTS) --limit-s $(LIMIT_S) --started $(STARTED)
+	@$(BIN)/python bench/gpu_check.py --device $(DEVICE) --out $(RESULTS) --limit-s $(LIMIT_S) $(if $(STARTED),--started $(STARTED))
 
 wheels: $(VENV)/installed
 	@$(BIN)/python bench/carry.py --folder $(WHEELS) $(if $(FOR),--python $(FOR)) --has "$(HAS)" \

@@ -103,7 +103,7 @@ def test_steps_that_fail_cost_their_own_rows_and_the_log_says_why(tmp_path):
     assert process.returncode == 1
     failed = [line for line in stdout.splitlines() if line.endswith("FAILED")]
     assert [line.partition("  ")[0] for line in failed] == ["nowhere.toml sweep"] * 2 + ["nowhere.toml sweep again"]
-    assert "ended with status 1: the log says why; it measured nothing" in failed[0]
+    assert "ended with status 1: Error: --config nowhere.toml: cannot be read: No such file or directory.; it measured nothing" in failed[0]
     assert sum("not measured: cuBLAS is not installed" in line for line in stdout.splitlines()) == 4
     assert table_of(tmp_path) == stdout.splitlines()
     assert table_of(tmp_path)[-1].startswith("0 rows fall short, 3 steps failed, 0 were not run; ")

@@ -36,7 +36,7 @@ def programs(tmp_path):
 
 def test_a_program_that_ends_in_time_is_told_with_its_words_and_its_errors_are_in_the_log(programs, tmp_path):
     done = programs.run([sys.executable, "-c", "import sys; print('out'); sys.exit('err')"], 30)
-    assert (done.status, done.stdout) == (1, "out\n")
+    assert (done.status, done.stdout, done.complaint) == (1, "out\n", "err")
     assert "err\n" in (tmp_path / "deep" / "log").read_text()
 
 
@@ -72,7 +72,7 @@ class Ended:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(-11, "its process ended with status -11: the log says why"), (None, "was not done after 7 s and was ended")]
+    ("status", "words"), [(-11, "its process ended with status -11: nothing was said"), (None, "was not done after 7 s and was ended")]
 )
 def test_a_step_whose_process_crashes_or_hangs_keeps_its_rows_and_fails(status, words):
     line = '{"what": "device", "found": "one", "expected": "", "good": null, "fate": "done"}\nnoise\n'

@@ -20,11 +20,12 @@ GRACE_S = 8.0
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """``status`` None: it was not done in time, and was ended."""
+    """``status`` None: it was not done in time, and was ended; ``complaint``: the last line on stderr, which says what was wrong."""
 
     status: int | None
     stdout: str
     time_s: float
+    complaint: str = ""
 
 
 class Programs:
@@ -32,6 +33,7 @@ class Programs:
 
     def __init__(self, log: Path) -> None:
         log.parent.mkdir(parents=True, exist_ok=True)
+        self._path = log
         self._log: BinaryIO = log.open("ab")
         self._environment = environment(os.environ)
 
@@ -41,7 +43,7 @@ class Programs:
         Whatever ends the wait, a signal too, ends the program.
         """
         self.note(f"$ {' '.join(command)}")
-        start_s = time.monotonic()
+        begun_at, start_s = self._path.stat().st_size, time.monotonic()
         process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=self._log, text=True, env=self._environment)
         try:
             stdout, _ = process.communicate(timeout=limit_s)
@@ -51,9 +53,9 @@ class Programs:
         except BaseException:
             _end(process)
             raise
-        time_s = time.monotonic() - start_s
+        time_s, said = time.monotonic() - start_s, self._path.read_bytes()[begun_at:].decode(errors="replace").split("\n")
         self.note(f"{stdout}[{time_s:.1f} s, {'ended for time' if status is None else f'status {status}'}]")
-        return Done(status, stdout, time_s)
+        return Done(status, stdout, time_s, next((line.strip() for line in reversed(said) if line.strip()), ""))
 
     def look(self, command: Sequence[str], limit_s: float) -> None:
         """Only for the log: what a program of the machine says, if it is there and there is time."""

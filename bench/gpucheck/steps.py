@@ -124,4 +124,4 @@ def run_apart(programs: Programs, name: str, device_id: str, ceilings: Path | No
 def _how_it_ended(done: Done, limit_s: float) -> str:
     if done.status is None:
         return f"was not done after {limit_s:.0f} s and was ended"
-    return f"its process ended with status {done.status}: the log says why"
+    return f"its process ended with status {done.status}: {done.complaint or 'nothing was said'}"

@@ -61,7 +61,7 @@ def sweep_rows(programs: Programs, asked: Asked, limit_s: float) -> Generator[Ro
 def _how_it_ended(done: Done, limit_s: float) -> str:
     if done.status is None:
         return f"was not done after {limit_s:.0f} s and was interrupted"
-    return f"ended with status {done.status}: the log says why"
+    return f"ended with status {done.status}: {done.complaint or 'nothing was said'}"
 
 
 def _what_is_left(out: Path) -> str:

@@ -394,11 +394,22 @@ def test_another_program_on_the_device_is_a_warning(tmp_path):
     assert found["environment"]["other_processes"] == 2
 
 
+CROWDED = replace(A100_LIKE, says={**A100_LIKE.says, "mem_of_others": 79.6e9})
+
+
 def test_little_free_memory_is_said_before_the_sweep(tmp_path):
-    crowded = replace(A100_LIKE, says={**A100_LIKE.says, "mem_of_others": 79.6e9})
-    found = sweep([crowded], tmp_path, *QUICKLY, "--precision", "fp32")
+    config = tmp_path / "any_size.toml"
+    config.write_text((CONFIGS / "few.toml").read_text().replace("largest_bytes = 268435456\n", ""))
+    found = sweep([CROWDED], tmp_path, "--config", str(config), "--no-plot", "--precision", "fp32")
     assert "dram_not_reached" in {w["code"] for w in found["warnings"]}
     assert not [c for c in found["ceilings"]["bandwidth"] if c["level"] == "DRAM"]
+
+
+def test_a_size_of_one_s_own_that_free_memory_cannot_hold_is_refused(tmp_path):
+    done = ert([CROWDED], "sweep", "--device", "0", "--out", str(tmp_path), *FEW)
+    assert done.returncode == 1
+    # 0.4 GB are free, of which 256 MiB are left alone.
+    assert "268435456 is beyond the 131564544 bytes that a sweep may take here" in done.stderr
 
 
 @pytest.mark.parametrize(("device", "near_bytes"), [(H200_LIKE, 25e6), (A100_LIKE, 20e6)], ids=["H200", "A100"])

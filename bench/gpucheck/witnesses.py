@@ -17,6 +17,8 @@ from gpucheck.table import Row, Rows
 COPY_BYTES, GEMM_SIZE = 4 << 30, 8192
 # The median of so many batches, each as long as this or of as many runs.
 BATCHES, BATCH_S, MOST_RUNS = 5, 0.05, 20
+# Events tell no shorter times apart (CUDA Driver API, cuEventElapsedTime: "a resolution of around 0.5 microseconds").
+SHORTEST_S = 5e-7
 GEMM_PRECISIONS = ("bf16", "fp16", "fp64", "fp32")
 # Two ways of copying may differ by so much: the copy engine is no kernel.
 COPY_TOLERANCE = 0.02
@@ -80,7 +82,7 @@ def time_of(device: CudaDevice, work: Callable[[], object]) -> Timed:
     """After a first run, which prepares much."""
     work()
     once_s, _ = batch(device, work, 1)
-    count = max(1, min(MOST_RUNS, int(BATCH_S / once_s)))
+    count = max(1, min(MOST_RUNS, int(BATCH_S / max(once_s, SHORTEST_S))))
     found = [batch(device, work, count) for _ in range(BATCHES)]
     return Timed(statistics.median(time_s for time_s, _ in found), found[-1][1])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from ert.kernels import Kernel
 from ert.number_formats import Bits, Floats, bits_dtype, decode
 
 Bytes = NDArray[np.uint8]
+Number = TypeVar("Number", bound=np.generic)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +42,11 @@ class Launch:
     def threads(self) -> int:
         return self.blocks * self["THREADS"]
 
+    def slots(self, count: int) -> NDArray[np.int64]:
+        """(threads, count): where the values of each thread lie, as ``slot`` of kernels_cu/common.cuh has it."""
+        block, thread = np.divmod(np.arange(self.threads), self["THREADS"])
+        return np.asarray((block[:, None] * count + np.arange(count)) * self["THREADS"] + thread[:, None], np.int64)
+
 
 @dataclass(frozen=True, slots=True)
 class Expected:
@@ -55,6 +62,11 @@ class Expected:
     values: Bits | Floats
     precision: str | None = None
     tolerance: Floats | None = None
+
+
+def in_slots(launch: Launch, values: NDArray[Number]) -> NDArray[Number]:
+    """(threads, count, ...) -> the same values in the order of their slots."""
+    return values.reshape(launch.blocks, launch["THREADS"], *values.shape[1:]).swapaxes(1, 2)
 
 
 def find_difference(wanted: Expected, got: Bytes) -> str | None:

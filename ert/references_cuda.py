@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ert.cuda_launch import Bytes, Expected, Launch
+from ert.cuda_launch import Bytes, Expected, Launch, in_slots
 from ert.cuda_operands import COEFFICIENT_ROWS, COEFFICIENTS, OPERAND_BYTES, elements_per_register
 from ert.errors import KernelError
 from ert.number_formats import Bits, bits_dtype, decode, encode, multiply_add
@@ -100,8 +100,7 @@ def _mixed_read(launch: Launch) -> Expected:
 def _filled(launch: Launch, rows: int) -> NDArray[np.uint32]:
     """(blocks, rows, threads, 4): shared memory after it was filled."""
     table = launch.operands[:OPERAND_BYTES].view(np.uint32).reshape(-1, 4)
-    index = np.arange(launch.threads)[:, None] * rows + np.arange(rows)
-    memory = np.asarray(table[index % len(table)], np.uint32)
+    memory = np.asarray(table[launch.slots(rows) % len(table)], np.uint32)
     return memory.reshape(launch.blocks, launch["THREADS"], rows, 4).transpose(0, 2, 1, 3)
 
 
@@ -126,8 +125,7 @@ def _copy_shared(launch: Launch) -> Expected:
 def _operand(launch: Launch, count: int, elements: int, dtype: np.dtype[np.unsignedinteger]) -> Bits:
     """(threads, count, elements): what each thread starts from."""
     table = launch.operands[:OPERAND_BYTES].view(dtype).reshape(-1, elements)
-    index = np.arange(launch.threads)[:, None] * count + np.arange(count)
-    return np.asarray(table[index % len(table)], dtype)
+    return np.asarray(table[launch.slots(count) % len(table)], dtype)
 
 
 def _run_chains(launch: Launch, step: Callable[[Bits, Sequence[Bits]], Bits]) -> Expected:
@@ -137,7 +135,7 @@ def _run_chains(launch: Launch, step: Callable[[Bits, Sequence[Bits]], Bits]) ->
     every = [np.broadcast_to(np.tile(_coefficient(launch, i), (launch.blocks, 1))[:, None], x.shape) for i in range(COEFFICIENTS)]
     for number in range(launch.repeats * launch["STEPS"]):
         x = step(x, every if number % 2 == 0 else every[2:] + every[:2] if launch.kernel.op == "fma" else every[1:])
-    return Expected("results", x)
+    return Expected("results", in_slots(launch, x))
 
 
 def _fma(launch: Launch) -> Expected:
@@ -162,7 +160,7 @@ def _dp4a(launch: Launch) -> Expected:
     )
     steps = launch.repeats * launch["STEPS"]
     added = (first * ((steps + 1) // 2) + second * (steps // 2)).astype(np.uint32)
-    return Expected("results", x + np.tile(added, launch.blocks)[:, None])
+    return Expected("results", in_slots(launch, x + np.tile(added, launch.blocks)[:, None]))
 
 
 def _chase(launch: Launch) -> Expected:

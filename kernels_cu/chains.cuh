@@ -20,5 +20,5 @@ __device__ __forceinline__ void run_chains(const void *operands, void *results, 
 #pragma unroll
             for (int i = 0; i < ERT_CHAINS; i++) x[i] = operation(x[i], k, step % 2);
 #pragma unroll
-    for (int i = 0; i < ERT_CHAINS; i++) ((T *)results)[global_thread() * ERT_CHAINS + i] = x[i];
+    for (int i = 0; i < ERT_CHAINS; i++) ((T *)results)[slot(ERT_CHAINS, i)] = x[i];
 }

@@ -21,9 +21,15 @@ __device__ __forceinline__ u64 first_vector(u32 unroll) { return (u64)blockIdx.x
 __device__ __forceinline__ u64 vectors_per_trip(u32 unroll) { return (u64)gridDim.x * blockDim.x * unroll; }
 __device__ __forceinline__ u64 global_thread() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
 
-// The index-th random operand, counted from the first one of this thread (``count`` per thread); the table repeats.
+// Where the index-th of ``count`` values of this thread lies: beside those of its neighbours, so that what a block fetches
+// before its loop and leaves behind it moves in whole lines and takes no time that counts.
+__device__ __forceinline__ u64 slot(u32 count, u32 index) {
+    return ((u64)blockIdx.x * count + index) * ERT_THREADS + threadIdx.x;
+}
+
+// The index-th of ``count`` random operands of this thread; the table repeats.
 template <class T> __device__ __forceinline__ T operand(const void *operands, u32 count, u32 index) {
-    return ((const T *)operands)[(global_thread() * count + index) % (OPERAND_BYTES / sizeof(T))];
+    return ((const T *)operands)[slot(count, index) % (OPERAND_BYTES / sizeof(T))];
 }
 
 // Coefficients differ from thread to thread and are unknown to the compiler; |a| < 1 keeps every chain finite.

@@ -29,18 +29,18 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
     const ERT_PRECISION factor[2] = {coefficient<ERT_PRECISION>(operands, 0), coefficient<ERT_PRECISION>(operands, 2)};
     const ERT_PRECISION addend[2] = {coefficient<ERT_PRECISION>(operands, 1), coefficient<ERT_PRECISION>(operands, 3)};
     u32 total[4] = {0, 0, 0, 0};
+    const vector *const first = (const vector *)a + first_vector(ERT_UNROLL), *p = first;
+    const vector *const end = first + trips * vectors_per_trip(ERT_UNROLL);
 #pragma unroll 1
-    for (u64 repeat = 0; repeat < repeats; repeat++) {
-        const vector *p = (const vector *)a + first_vector(ERT_UNROLL);
-#pragma unroll 1
-        for (u64 trip = 0; trip < trips; trip++, p += vectors_per_trip(ERT_UNROLL)) {
-            registers x[ERT_UNROLL];
+    for (u64 left = repeats * trips; left > 0; left--) {
+        registers x[ERT_UNROLL];
 #pragma unroll
-            for (int i = 0; i < ERT_UNROLL; i++) x[i].bits = load_ca(p + i * ERT_THREADS);
-            work_on(x, factor, addend);
+        for (int i = 0; i < ERT_UNROLL; i++) x[i].bits = load_ca(p + i * ERT_THREADS);
+        work_on(x, factor, addend);
 #pragma unroll
-            for (int i = 0; i < ERT_UNROLL; i++) add_bits(total, x[i].bits);
-        }
+        for (int i = 0; i < ERT_UNROLL; i++) add_bits(total, x[i].bits);
+        p += vectors_per_trip(ERT_UNROLL);
+        if (p == end) p = first;
     }
     ((u32 *)results)[global_thread()] = total[0] + total[1] + total[2] + total[3];
 }

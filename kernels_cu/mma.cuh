@@ -30,5 +30,5 @@ __device__ __forceinline__ void run_tiles(const void *operands, void *results, u
 #pragma unroll
     for (int t = 0; t < ERT_TILES; t++)
 #pragma unroll
-        for (int i = 0; i < D; i++) ((S *)results)[(global_thread() * ERT_TILES + t) * D + i] = d[t][i];
+        for (int i = 0; i < D; i++) ((S *)results)[slot(ERT_TILES * D, t * D + i)] = d[t][i];
 }

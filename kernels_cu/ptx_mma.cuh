@@ -32,4 +32,20 @@ __device__ __forceinline__ void mma_k4(fp64 *d, fp64 a, fp64 b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f64.f64.f64.f64 {%0,%1},{%2},{%3},{%0,%1};" : "+d"(d[0]), "+d"(d[1]) : "d"(a), "d"(b));
 }
 
+// m16n8k16 on doubles: A is eight registers, B four, D four.
+__device__ __forceinline__ void mma_k16(fp64 *d, const fp64 *a, const fp64 *b) {
+    asm("mma.sync.aligned.m16n8k16.row.col.f64.f64.f64.f64 {%0,%1,%2,%3},{%4,%5,%6,%7,%8,%9,%10,%11},{%12,%13,%14,%15},{%0,%1,%2,%3};"
+        : "+d"(d[0]), "+d"(d[1]), "+d"(d[2]), "+d"(d[3])
+        : "d"(a[0]), "d"(a[1]), "d"(a[2]), "d"(a[3]), "d"(a[4]), "d"(a[5]), "d"(a[6]), "d"(a[7]), "d"(b[0]), "d"(b[1]), "d"(b[2]), "d"(b[3]));
+}
+
+#else
+
+// m16n8k16 on doubles as the m8n8k4 it is made of: registers alternate between the upper and lower eight rows of A, every pair is
+// four of k.
+inline void mma_k4(fp64 *d, fp64 a, fp64 b);
+inline void mma_k16(fp64 *d, const fp64 *a, const fp64 *b) {
+    for (int i = 0; i < 8; i++) mma_k4(d + i % 2 * 2, a[i], b[i / 2]);
+}
+
 #endif

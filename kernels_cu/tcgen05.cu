@@ -50,7 +50,7 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
     // A warp reads the 32 lanes of tensor memory that are its own; lanes are rows of D.
     const u32 row = d + (threadIdx.x / 32 * 32 << 16);
     for (u32 column = 0; column < TENSOR_COLUMNS; column++)
-        ((u32 *)results)[global_thread() * TENSOR_COLUMNS + column] = tensor_memory_read(row + column);
+        ((u32 *)results)[slot(TENSOR_COLUMNS, column)] = tensor_memory_read(row + column);
     __syncthreads();
     if (threadIdx.x < 32) tensor_memory_give(d);
 }

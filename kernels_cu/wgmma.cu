@@ -46,5 +46,5 @@ ERT_GLOBAL ERT_KERNEL(ERT_ARGUMENTS) {
         wgmma_wait();
     }
 #pragma unroll
-    for (int i = 0; i < SUMS; i++) ((S *)results)[global_thread() * SUMS + i] = d[i];
+    for (int i = 0; i < SUMS; i++) ((S *)results)[slot(SUMS, i)] = d[i];
 }

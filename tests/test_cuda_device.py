@@ -71,6 +71,13 @@ def test_a_small_working_set_keeps_every_sm_busy_with_fewer_blocks():
     assert lay_out(variant("read"), SMS, 8 * SMS * tile).blocks == 4 * SMS
 
 
+@pytest.mark.parametrize(("tiles", "blocks", "trips"), [(5, 4, 1), (7, 3, 2), (11, 3, 3), (13, 4, 3)])
+def test_a_working_set_of_odd_size_gives_up_less_than_a_quarter_to_keep_several_blocks_per_sm(tiles, blocks, trips):
+    grid = lay_out(variant("read"), SMS, tiles * SMS * variant("read").tile_bytes)
+    assert (grid.blocks, grid.trips) == (blocks * SMS, trips)
+    assert grid.working_set_bytes > 0.75 * tiles * SMS * variant("read").tile_bytes
+
+
 def test_a_working_set_smaller_than_one_trip_is_unsupported_with_the_least_that_is():
     with pytest.raises(UnsupportedError, match=f"at least {SMS * variant('read').tile_bytes} bytes"):
         lay_out(variant("read"), SMS, SMS * variant("read").tile_bytes - 1)

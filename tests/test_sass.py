@@ -7,7 +7,7 @@ from softcuda.build import cache_folder
 
 from ert.errors import KernelError
 from ert.kernels import load_kernels, parse_kernel
-from ert.nvcompile import Target, find_compiler
+from ert.nvcompile import Target, compile_kernel, find_compiler, macros
 from ert.sass import Code, Instruction, disassemble, find_differences, hot_loop_counts
 from ert.sass_check import Variant, check_variants, default_variants, parameter_variants, vector_bytes
 
@@ -49,9 +49,26 @@ def test_the_tensor_kernels_run_where_they_are_native_and_nowhere_else():
     assert runs["sm_75"] == {"mma_k8/fp16"}
     assert "mma/fp8" in runs["sm_89"]
     assert "mma/fp8" not in runs["sm_90a"]  # emulated there
-    assert {"wgmma/fp8", "wgmma/bf16", "mma_fp64/fp64"} <= runs["sm_90a"]
+    assert {"wgmma/fp8", "wgmma/bf16", "mma_fp64/fp64", "mma_fp64_k16/fp64"} <= runs["sm_90a"]
     assert {"tcgen05/fp8", "tcgen05/bf16"} <= runs["sm_100a"]
     assert not any(name.startswith(("wgmma", "tcgen05")) for name in runs["sm_120a"])
+
+
+def code_of(name, precision, architecture="sm_90a"):
+    definitions = macros(KERNELS[name], precision, {}, vector_bytes(architecture))
+    image = compile_kernel(KERNELS[name], definitions, Target(architecture), find_compiler("nvrtc"), IMAGES)
+    return disassemble([image], architecture)[0]
+
+
+def test_the_larger_fp64_shape_is_one_instruction_on_hopper():
+    """On other architectures it is made of eight m8n8k4, which mma_fp64 measures already."""
+    wide, narrow = (next(i for i in code_of(n, "fp64").instructions if i.mnemonic == "DMMA") for n in ("mma_fp64_k16", "mma_fp64"))
+    assert (wide.operands.split()[0], narrow.operands.split()[0]) == ("x8x16", "x8x4")
+
+
+@pytest.mark.parametrize("name", ["read", "read_l2", "mixed_read"])
+def test_reads_of_few_trips_have_no_loop_around_them(name):
+    assert len(code_of(name, "fp32").loops) == 1
 
 
 def test_wide_loads_are_declared_where_the_hardware_has_them():

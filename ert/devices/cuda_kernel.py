@@ -22,8 +22,11 @@ from ert.variant import KernelVariant
 # Enough to see every tile, every repeat and the seam between them, little enough for NumPy.
 _VERIFIED_BLOCKS, _VERIFIED_TRIPS, _VERIFIED_REPEATS = 2, 2, 2
 # What one thread leaves in ``results``: kernels with chains or tiles in registers leave all of them.
-_RESULT_BYTES = {"wgmma": 512, "tcgen05": 2048}
+_RESULT_BYTES = {"wgmma": 512, "tcgen05": 2048, "mma_fp64_k16": 64}
 _RESULT_BYTES_OTHERWISE = 8
+# The least share of a working set that is worth another block per SM: warps hide each other's latency, and what is really touched is
+# reported anyway.
+_LEAST_SHARE = 3 / 4
 _BYTES_PER_CHAIN, _BYTES_PER_TILE = 8, 16
 ARRAY_NAMES = ("a", "b", "c")
 
@@ -113,7 +116,7 @@ def lay_out(variant: CudaVariant, sms: int, working_set_bytes: int | None) -> Gr
         grid = Grid(most, trips, trips * variant.tile_bytes)
     else:
         share = each // sms // variant.tile_bytes
-        per_sm = max(range(1, variant.blocks_per_sm + 1), key=lambda n: (share // n * n, n))
+        per_sm = max(n for n in range(1, variant.blocks_per_sm + 1) if share // n * n >= _LEAST_SHARE * share)
         trips = share // per_sm
         grid = Grid(sms * per_sm, trips, trips * sms * per_sm * variant.tile_bytes)
     return replace(grid, working_set_bytes=grid.array_bytes * kernel.arrays)

@@ -120,6 +120,17 @@ def test_a_chase_visits_every_line_once_before_it_comes_home():
     assert sorted(seen) == list(range(0, 64 * 128, 128))
 
 
+def test_a_cycle_of_many_parts_is_the_same_as_in_one_piece():
+    size = 3 * (8 << 20) + 128 * 5
+    cycle = Cycle(size, np.random.default_rng(3))
+    whole = np.full(size, 0xFF, np.uint8)
+    for offset, part in cycle.parts():
+        whole[offset : offset + len(part)] = part
+    assert (whole == cycle.lines()).all()
+    assert sorted(whole.view(np.uint32)[::32]) == list(range(0, size, 128))
+    assert not whole.view(np.uint32).reshape(-1, 32)[:, 1:].any()
+
+
 def test_a_walk_goes_on_where_the_one_before_ended():
     cycle = Cycle(64 * 128, np.random.default_rng(3))
     words = cycle.lines().view(np.uint32)

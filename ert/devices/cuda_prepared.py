@@ -53,7 +53,8 @@ class PreparedCuda:
         start = self._device.memory.arrays(size * kernel.arrays, self._loaded.variant.precision)
         if kernel.op == "chase":
             self._cycle = Cycle(size, np.random.default_rng(1))
-            self._device.driver.memcpy_htod(start, self._cycle.lines())
+            for offset, part in self._cycle.parts():
+                self._device.driver.memcpy_htod(start + offset, part)
         return [start + size * index for index in range(kernel.arrays)]
 
     def warm_up(self) -> None:

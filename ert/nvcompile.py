@@ -98,22 +98,39 @@ class Nvrtc:
 Compiler = Nvcc | Nvrtc
 
 
-def find_compiler(name: str | None = None) -> Compiler:
+def find_compiler(name: str | None = None, driver_api: int | None = None) -> Compiler:
     """The compiler asked for by name, else nvcc, else NVRTC.
+
+    driver_api  the CUDA version of the driver that has to load the images, such as 12080: a compiler of a newer major version is passed
+                by (CUDA Compatibility, "Minor Version Compatibility")
 
     nvcc is $NVCC alone if that is set, else looked for on PATH, in $CUDA_HOME/bin and /usr/local/cuda/bin; NVRTC is looked for in the
     wheel, then in the toolkit.
     Raises KernelError with the way to get one.
     """
     found: dict[str, Callable[[], Compiler | None]] = {"nvcc": _find_nvcc, "nvrtc": _find_nvrtc}
+    too_new: list[str] = []
     for candidate in [name] if name else list(found):
         if candidate not in found:
             raise KernelError(f"'{candidate}' is no CUDA compiler. Known: {', '.join(found)}.")
-        if compiler := found[candidate]():
+        compiler = found[candidate]()
+        if compiler and not _is_too_new(compiler, driver_api):
             return compiler
+        too_new += [compiler.version] if compiler else []
+    if too_new and driver_api:
+        major, minor = driver_api // 1000, driver_api % 1000 // 10
+        raise KernelError(
+            f"This driver is one of CUDA {major}.{minor} and loads nothing that {' or '.join(too_new)} compiles. "
+            f"Try: pip install nvidia-cuda-nvrtc-cu{major}, or install a newer driver."
+        )
     raise KernelError(
         f"No CUDA compiler ({name or 'neither nvcc nor NVRTC'}). Try: pip install nvidia-cuda-nvrtc, or install a CUDA toolkit."
     )
+
+
+def _is_too_new(compiler: Compiler, driver_api: int | None) -> bool:
+    major = re.search(r"(\d+)\.", compiler.version)
+    return bool(driver_api and major and int(major[1]) > driver_api // 1000)
 
 
 def _find_nvcc() -> Compiler | None:

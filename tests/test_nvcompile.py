@@ -1,6 +1,7 @@
 """Choosing a compiler and an architecture, compiling, caching, and the words of a failure."""
 
 import stat
+from pathlib import Path
 
 import pytest
 
@@ -8,7 +9,7 @@ from ert import nvcompile
 from ert.doctor.cuda import compiler_fact
 from ert.errors import KernelError
 from ert.kernels import load_kernels, parse_kernel
-from ert.nvcompile import Nvcc, Target, choose_target, compile_kernel, entry_name, find_compiler, macros, unmet_requirement
+from ert.nvcompile import Nvcc, Nvrtc, Target, choose_target, compile_kernel, entry_name, find_compiler, macros, unmet_requirement
 
 KERNELS = load_kernels("cuda")
 READ = KERNELS["read"]
@@ -133,6 +134,25 @@ def test_an_nvcc_that_was_chosen_and_does_not_work_is_named_and_no_other_compile
     assert str(caught.value).startswith(f"NVCC={told}: {problem}. Try: name an nvcc, or unset it")
     assert compiler_fact("problem").status == "problem"
     assert str(told) in compiler_fact("problem").text
+
+
+@pytest.mark.parametrize(("driver_api", "taken"), [(13000, "nvcc"), (13020, "nvcc"), (12080, "nvrtc"), (None, "nvcc")])
+def test_a_compiler_whose_images_the_driver_cannot_load_is_passed_by(monkeypatch, driver_api, taken):
+    found = {"nvcc": Nvcc(Path("nvcc"), "nvcc 13.0.88", ("sm_90",)), "nvrtc": Nvrtc(None, "NVRTC 12.9", ("sm_90",))}
+    monkeypatch.setattr(nvcompile, "_find_nvcc", lambda: found["nvcc"])
+    monkeypatch.setattr(nvcompile, "_find_nvrtc", lambda: found["nvrtc"])
+    assert find_compiler(driver_api=driver_api) is found[taken]
+
+
+def test_without_a_compiler_that_the_driver_can_follow_the_way_to_one_is_said(monkeypatch):
+    monkeypatch.setattr(nvcompile, "_find_nvcc", lambda: Nvcc(Path("nvcc"), "nvcc 13.0.88", ("sm_90",)))
+    monkeypatch.setattr(nvcompile, "_find_nvrtc", lambda: None)
+    with pytest.raises(KernelError) as caught:
+        find_compiler(driver_api=12080)
+    assert str(caught.value) == (
+        "This driver is one of CUDA 12.8 and loads nothing that nvcc 13.0.88 compiles. "
+        "Try: pip install nvidia-cuda-nvrtc-cu12, or install a newer driver."
+    )
 
 
 def test_without_nvcc_nvrtc_compiles(monkeypatch, tmp_path):

@@ -20,7 +20,7 @@ from ert.devices.cuda_kernel import CudaVariant, LoadedKernel, lay_out, verify
 from ert.devices.cuda_memory import CudaMemory
 from ert.devices.cuda_monitor import Monitor, Reading
 from ert.devices.cuda_prepared import PreparedCuda
-from ert.errors import DeviceError, KernelError, MeasurementError, UnsupportedError
+from ert.errors import DeviceError, KernelError, LostError, MeasurementError, UnsupportedError
 from ert.findings import Finding
 from ert.hostcc import cache_folder
 from ert.jsontypes import Json
@@ -46,9 +46,9 @@ class CudaDevice:
         if not 0 <= index < self._driver.Device.count():
             raise _absent(self.id, self._driver.Device.count())
         self._seed = seed
-        self._compiler = find_compiler()
         with in_words(self._driver, self.id):
             self.gpu: GpuFacts = read_facts(self._driver, index)
+        self._compiler = find_compiler(driver_api=self.gpu.driver_api)
         self._target = choose_target(self.gpu.capability, self._compiler)
         self._vector_bytes = vector_bytes(self._target.architecture)
         self._context: Any = None
@@ -88,7 +88,7 @@ class CudaDevice:
     def _mend(self) -> None:
         """Throw away a context that failed and take a new one; if that fails, too, the device is lost for this process."""
         if self._lost:
-            raise DeviceError(self._lost)
+            raise LostError(self._lost)
         if self._broken is None:
             return
         broken, self._broken = self._broken, None
@@ -99,7 +99,7 @@ class CudaDevice:
             self._enter()
         except DeviceError as failure:
             self._lost = f"{self.id}: lost after an error ({broken}): {failure}. `ert sweep --resume` goes on in a new process."
-            raise DeviceError(self._lost) from failure
+            raise LostError(self._lost) from failure
 
     @property
     def threads(self) -> int:
@@ -273,7 +273,7 @@ def _why_not(gpu: GpuFacts) -> str | None:
     if gpu.is_prohibited:
         return f"its compute mode is Prohibited. An administrator can allow it: nvidia-smi -i {gpu.full_uuid} -c DEFAULT"
     try:
-        choose_target(gpu.capability, find_compiler())
+        choose_target(gpu.capability, find_compiler(driver_api=gpu.driver_api))
     except KernelError as error:
         return str(error)
     return None

@@ -47,7 +47,7 @@ class CudaBench:
     def __init__(self, device_id: str, threads: int | None = None) -> None:
         self._device = cast(CudaDevice, open_device(device_id, Options(threads=threads)))
         self._driver = self._device.driver
-        self._compiler = find_compiler()
+        self._compiler = find_compiler(driver_api=self._device.gpu.driver_api)
         self._target = choose_target(self._device.gpu.capability, self._compiler)
         self._modules: list[object] = []
         self._cublas: Cublas | None = None

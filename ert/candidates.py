@@ -13,6 +13,7 @@ from ert.ceilings.kinds import ComputePath
 from ert.ceilings.point import Point, Status
 from ert.counting import clock_by_core, counted_by_core
 from ert.devices.base import Device, Sample
+from ert.findings import Finding
 from ert.plan import PlannedPoint
 from ert.stats import MIN_SAMPLES_FOR_CI95
 from ert.sweep import PointState
@@ -70,6 +71,7 @@ def to_point(device: Device, state: PointState) -> Point:
         temperature_c=_known(s.temperature_c for s in samples),
         throttled=tuple(why) if any(why) else (),
         counted_s=_counted_s(device, state),
+        warnings=(Finding("cut_short", state.cut_short),) if state.cut_short else (),
         status=cast(Status, state.status if samples or state.status != "ok" else "skipped"),
         reason=state.reason if samples or state.status != "ok" else "the time budget was spent before its first visit",
     )

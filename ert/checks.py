@@ -58,6 +58,11 @@ def _failed_points(ceilings: Ceilings) -> Iterable[Finding]:
     if failed:
         message = f"{len(failed)} points failed, the first: {failed[0].id}: {failed[0].reason}"
         yield Finding("points_failed", message, float(len(failed)), "ert kernels --verify shows whether a kernel is at fault")
+    short = [(p, found) for p in ceilings.points for found in p.warnings if found.code == "cut_short"]
+    if short:
+        point, found = short[0]
+        message = f"{len(short)} points have fewer samples than they should, the first: {point.id}: {found.message}"
+        yield Finding("points_cut_short", message, float(len(short)), "measure again, or go on with --resume where a device was lost")
 
 
 def _disturbed(ceilings: Sequence[Ceiling]) -> Iterable[Finding]:

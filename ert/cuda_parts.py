@@ -45,7 +45,7 @@ def find_headers() -> Path | None:
     toolkit = find_toolkit()
     if toolkit:
         return toolkit / "include"
-    return next(filter(_has_headers, _folders_of_wheels("include")), None)
+    return next(filter(_has_headers, folders_of_wheels("include")), None)
 
 
 def header_folders(site: Path) -> list[Path]:
@@ -113,6 +113,7 @@ def _has_headers(folder: Path) -> bool:
     return all((folder / name).is_file() for name in HEADERS)
 
 
-def _folders_of_wheels(name: str) -> Iterator[Path]:
+def folders_of_wheels(name: str) -> Iterator[Path]:
+    """The folders of this name (include, lib, bin) of NVIDIA's wheels, wherever this Python finds packages."""
     for entry in sys.path:
         yield from sorted(Path(entry).glob(f"nvidia/*/{name}"), reverse=True)

@@ -27,6 +27,10 @@ class BusyError(DeviceError):
     """A device that somebody else has, and may give back: exit code 4."""
 
 
+class LostError(DeviceError):
+    """A device that this process cannot use any more; a new one may."""
+
+
 class MeasurementError(ErtError):
     """A sample that cannot be trusted."""
 

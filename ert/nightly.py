@@ -14,7 +14,7 @@ from ert.ceilings import Ceilings
 from ert.checks import name_of
 from ert.codec import encode
 from ert.config import SweepConfig, restrict
-from ert.errors import ErtError
+from ert.errors import ErtError, LostError
 from ert.findings import Finding
 from ert.fingerprint import kernel_sources
 from ert.history import Check, check, open_history
@@ -59,7 +59,7 @@ def run_night(store: Path, request: Request, rules: Rules, progress: Progress, r
     check_writable(store, host)
     folder = store / folder_name(host) / _PARTIAL / f"{folder_name(request.device_id)}-{os.getpid()}"
     try:
-        written = resume_sweep(request, resume, progress) if resume else run_sweep(request, folder, progress)
+        written = _whole(resume_sweep(request, resume, progress) if resume else run_sweep(request, folder, progress))
     except ErtError as error:
         if resume:
             raise
@@ -76,12 +76,19 @@ def run_night(store: Path, request: Request, rules: Rules, progress: Progress, r
     return Night(replace(judged, findings=findings), (first.path, *repeats.paths))
 
 
+def _whole(written: Written) -> Written:
+    """Raises LostError for part of a sweep: what a lost device did not get to would look like a loss."""
+    if written.lost:
+        raise LostError(written.lost)
+    return written
+
+
 def _measure_again(store: Path, first: Ceilings, suspects: Sequence[str], sweep: Callable[[], Written]) -> _Repeats:
     """Measure the suspects twice more; what fails is said, and the first measurement stands."""
     paths: list[Path] = []
     for _ in range(REPEATS):
         try:
-            again = sweep()
+            again = _whole(sweep())
         except ErtError as error:
             failed = Finding("not_repeated", f"{', '.join(suspects)}: could not be measured again: {error}")
             return _Repeats(tuple(paths), (failed,))

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import subprocess
-import sysconfig
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -16,6 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from ert.cuda_parts import folders_of_wheels
 from ert.errors import KernelError
 from ert.kernels import Kernel, shared_sources
 
@@ -164,7 +164,7 @@ def _words_of(*command: str) -> str | None:
 
 @cache
 def _find_nvrtc() -> Compiler | None:
-    wheels = sorted(Path(sysconfig.get_paths()["purelib"]).glob("nvidia/*/lib/libnvrtc.so.*[0-9]"), reverse=True)
+    wheels = [path for folder in folders_of_wheels("lib") for path in sorted(folder.glob("libnvrtc.so.*[0-9]"), reverse=True)]
     for candidate in [*(str(wheel) for wheel in wheels), "libnvrtc.so", "/usr/local/cuda/lib64/libnvrtc.so"]:
         try:
             # NVRTC 13.0 does not find its own builtins, so they come first.

@@ -48,10 +48,11 @@ class Interrupted(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A finished sweep and where its file lies."""
+    """A finished sweep and where its file lies; ``lost``: what to say where the device was lost on the way, and how to go on."""
 
     ceilings: Ceilings
     path: Path
+    lost: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +114,9 @@ def _measure(device: Device, config: SweepConfig, plan: Plan, record: _Record, p
     with _keeping(journal):
         ceilings = assemble(device, config, plan, states, _provenance(record))
         save(ceilings, target)
+    if sweep.lost:
+        said = f"{sweep.lost} {target} holds what was measured; the rest: ert sweep --device {device.id} --resume {journal.path}"
+        return Written(ceilings, target, f"{said} and the same options.")
     journal.remove()
     return Written(ceilings, target)
 

@@ -9,7 +9,6 @@ import re
 import shutil
 import struct
 import subprocess
-import sysconfig
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
+from ert.cuda_parts import folders_of_wheels
 from ert.errors import KernelError
 
 _INSTRUCTION = re.compile(r"^\s*/\*([0-9a-f]+)\*/\s+(?:\{\s*)?(?:@!?U?P\w+\s+)?([A-Z][A-Z0-9_.]*)\s*([^;]*);", re.MULTILINE)
@@ -99,10 +99,10 @@ class Code:
 
 def find_nvdisasm() -> Path:
     """nvdisasm of the wheel, else of a CUDA toolkit. Raises KernelError with the way to get it."""
-    wheel = sorted(Path(sysconfig.get_paths()["purelib"]).glob("nvidia/*/bin/nvdisasm"))
+    wheel = next((folder / "nvdisasm" for folder in folders_of_wheels("bin") if (folder / "nvdisasm").is_file()), None)
     toolkit = shutil.which("nvdisasm") or shutil.which("nvdisasm", path="/usr/local/cuda/bin")
     if wheel or toolkit:
-        return wheel[-1] if wheel else Path(str(toolkit))
+        return wheel or Path(str(toolkit))
     raise KernelError("No nvdisasm, which shows what the compiler made of a kernel. Try: pip install nvidia-cuda-nvdisasm")
 
 

@@ -18,7 +18,7 @@ import numpy as np
 from ert.config import SweepConfig
 from ert.counting import counted_by_core, in_fastest_visits, times_by_core
 from ert.devices.base import Device, Sample
-from ert.errors import ErtError, UnsupportedError
+from ert.errors import ErtError, LostError, UnsupportedError
 from ert.followup import count_roofs, roof_candidates, worth_zeros
 from ert.journal import Journal, Visit
 from ert.measure import calibrate, visit, visit_sustained
@@ -48,11 +48,12 @@ class Progress(Protocol):
 
 @dataclass(slots=True)
 class PointState:
-    """What is known of one planned point so far."""
+    """What is known of one planned point so far; ``cut_short``: why it was not visited to the end, though it has samples."""
 
     planned: PlannedPoint
     status: str = "ok"
     reason: str | None = None
+    cut_short: str | None = None
     working_set_bytes: int | None = None
     flops: float = 0.0
     bytes: float = 0.0
@@ -62,6 +63,10 @@ class PointState:
     visits: list[int] = field(default_factory=list)
 
     def add(self, found: Visit) -> None:
+        if found.status != "ok" and self.samples:
+            # What was measured and checked before stays measured.
+            self.cut_short = found.reason
+            return
         self.status, self.reason = found.status, found.reason
         if found.status == "ok":
             self.working_set_bytes, self.flops, self.bytes, self.repeats = found.working_set_bytes, found.flops, found.bytes, found.repeats
@@ -101,7 +106,7 @@ class PointState:
 
 
 class Sweep:
-    """One run of a plan on a device, into a journal."""
+    """One run of a plan on a device, into a journal; ``lost``: the device's last words, if it was lost on the way."""
 
     def __init__(self, device: Device, plan: Plan, config: SweepConfig, journal: Journal, progress: Progress) -> None:
         self._device, self._config, self._journal, self._progress = device, config, journal, progress
@@ -109,6 +114,7 @@ class Sweep:
         self._earlier: dict[str, Visit] = {}
         self._start_s = 0.0
         self._share = 0.0
+        self.lost: str | None = None
         self._followups_s = config.sampling.sustain_s * count_roofs(plan.points)
 
     def reuse(self, visits: Iterable[Visit]) -> int:
@@ -185,7 +191,7 @@ class Sweep:
         return best
 
     def _is_done(self, state: PointState, found: SampleSet | None, best: Mapping[tuple[str | int | None, ...], float]) -> bool:
-        if state.status != "ok":
+        if state.status != "ok" or state.cut_short:
             return True
         return found is not None and (why_stop(found, self._config.sampling) is not None or _is_hopeless(state, found, best))
 
@@ -223,6 +229,8 @@ class Sweep:
         except UnsupportedError as error:
             return Visit(state.planned.id, "unsupported", str(error))
         except ErtError as error:
+            if isinstance(error, LostError):
+                self.lost = str(error)
             return Visit(state.planned.id, "error", str(error))
 
     def _is_time_up(self) -> bool:

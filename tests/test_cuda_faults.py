@@ -54,19 +54,37 @@ def test_launches_that_do_nothing_are_never_fast_samples(tmp_path):
 
 
 def test_a_device_that_is_lost_leaves_a_file_with_what_was_measured(tmp_path):
-    found = sweep([A100_LIKE], tmp_path, *FEW, faults="lost@200")
+    done = ert([A100_LIKE], "sweep", "--device", "0", "--out", str(tmp_path), "--json", "-", *FEW, faults="lost@200")
+    assert done.returncode == 1
+    found = json.loads(done.stdout)
     status = [p["status"] for p in found["points"]]
     assert status.count("ok") > 5
     assert status.count("error") > 5
     assert any("lost after an error" in (p["reason"] or "") for p in found["points"])
+    (journal,) = (tmp_path / "cuda-0").glob("*.points.jsonl")
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("Error: cuda:0: lost after an error (")
+    assert f"the rest: ert sweep --device cuda:0 --resume {journal} and the same options." in last
+
+
+def test_what_a_lost_device_did_not_get_to_is_measured_by_resume(tmp_path):
+    sweep([A100_LIKE], tmp_path, *FEW, faults="lost@200", expect=1)
+    (journal,) = (tmp_path / "cuda-0").glob("*.points.jsonl")
+    whole = sweep([A100_LIKE], tmp_path, *FEW, "--resume", str(journal))
+    assert {p["status"] for p in whole["points"]} == {"ok", "unsupported"}
+    assert not journal.exists()
 
 
 def test_a_device_that_is_lost_late_has_the_ceilings_of_the_samples_before(tmp_path):
     config = tmp_path / "rounds.toml"
     # The first 800 launches or so visit every point once.
     config.write_text((CONFIGS / "few.toml").read_text().replace("_samples = 5", "_samples = 20"))
-    found = sweep([A100_LIKE], tmp_path, "--config", str(config), *FEW[2:], faults="lost@1000")
-    assert any("unknown error" in (p["reason"] or "") for p in found["points"])
+    found = sweep([A100_LIKE], tmp_path, "--config", str(config), *FEW[2:], faults="lost@1000", expect=1)
+    assert {p["status"] for p in found["points"]} == {"ok", "unsupported"}
+    short = [w["message"] for p in found["points"] for w in p["warnings"] if w["code"] == "cut_short"]
+    assert len(short) > 5
+    assert any("unknown error" in message for message in short)
+    assert "points_cut_short" in {w["code"] for w in found["warnings"]}
     values = {(c["level"], c["op"]): c["value"] for c in found["ceilings"]["bandwidth"]}
     assert values["DRAM", "read"] == pytest.approx(A100_LIKE.ceilings["dram"], rel=0.01)
     assert {op for _, op in values} == {"read", "write", "copy", "triad", "update"}
@@ -75,7 +93,7 @@ def test_a_device_that_is_lost_late_has_the_ceilings_of_the_samples_before(tmp_p
 
 
 def test_a_device_that_is_lost_costs_nothing_of_the_next_one(tmp_path):
-    first, second = sweep([A100_LIKE, SECOND], tmp_path, *FEW, device="all", faults="lost@200")
+    first, second = sweep([A100_LIKE, SECOND], tmp_path, *FEW, device="all", faults="lost@200", expect=1)
     assert {p["status"] for p in first["points"]} == {"ok", "error", "unsupported"}
     assert {p["status"] for p in second["points"]} == {"ok", "unsupported"}
     assert second["ceilings"]["compute"]

@@ -12,7 +12,7 @@ from fake_device import FakeDevice, Machine
 import ert.sweep
 from ert.config import restrict
 from ert.devices.base import Sample, Task
-from ert.errors import DeviceError, ErtError, KernelError, MeasurementError
+from ert.errors import ErtError, KernelError, LostError, MeasurementError
 from ert.journal import Visit, read_journal
 
 CONFIG = with_sampling(QUICK, per_visit=4, min_samples=8, max_samples=40)
@@ -83,12 +83,18 @@ def test_a_lost_sample_ends_its_point_and_no_other(tmp_path):
 
 
 def test_a_device_that_is_lost_makes_rows_of_what_is_left_and_keeps_the_samples_before(tmp_path):
-    faults = {number: DeviceError("the device is gone") for number in range(900, 100000)}
-    states = states_by_id(sweep_of(FakeDevice(Machine(faults=faults)), tmp_path, CONFIG))
-    lost = [state for state in states.values() if state.status == "error"]
-    assert {state.reason for state in lost} == {"the device is gone"}
-    assert any(state.samples for state in lost)
-    assert any(not state.samples for state in lost)
+    faults = {number: LostError("the device is gone") for number in range(900, 100000)}
+    sweep = sweep_of(FakeDevice(Machine(faults=faults)), tmp_path, CONFIG)
+    states = states_by_id(sweep)
+    assert sweep.lost == "the device is gone"
+    failed = [state for state in states.values() if state.status == "error"]
+    assert {state.reason for state in failed} == {"the device is gone"}
+    assert not any(state.samples for state in failed)
+    short = [state for state in states.values() if state.cut_short]
+    assert {state.cut_short for state in short} == {"the device is gone"}
+    assert all(state.samples and state.status == "ok" for state in short)
+    assert failed
+    assert short
 
 
 def test_an_error_nobody_foresaw_is_not_swallowed(tmp_path):

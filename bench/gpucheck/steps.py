@@ -58,7 +58,7 @@ def code_rows(device: CudaDevice, _: Mapping[str, float]) -> Rows:
     """The kernels' code for exactly this device. Where it cannot be looked at the sweeps still hold every result against NumPy."""
     target = Target(str(device.facts()["architecture"]))
     try:
-        checks = code_checks(target)
+        checks = code_checks(target, device.gpu.driver_api)
     except KernelError as error:
         yield Row("compiled code", f"not checked: {in_one_line(error)}")
         return
@@ -67,9 +67,9 @@ def code_rows(device: CudaDevice, _: Mapping[str, float]) -> Rows:
     yield Row(f"compiled code, {target.architecture}", "; ".join([found, *wrong]), "all", not wrong)
 
 
-def code_checks(target: Target) -> list[VariantCheck]:
+def code_checks(target: Target, driver_api: int | None = None) -> list[VariantCheck]:
     """One by one, side by side: a compiler takes a second. Raises KernelError if machine code cannot be looked at here."""
-    compiler = find_compiler()
+    compiler = find_compiler(driver_api=driver_api)
     find_nvdisasm()
     if target.is_ptx:
         raise KernelError(f"{compiler.version} makes no machine code for this device, only {target.architecture}")

@@ -16,7 +16,7 @@ from ert.cli.output import json_option, say_warnings, stdout_console, write_json
 from ert.cli.types import DeviceId
 from ert.config import SweepConfig, read_config, restrict
 from ert.devices import Options, every_device
-from ert.errors import ErtError
+from ert.errors import ErtError, LostError
 from ert.files import dump_json
 from ert.progress import StderrProgress
 from ert.ranks import local_rank
@@ -96,6 +96,8 @@ def sweep(
         if json_path:
             write_json(ceilings_to_json(written.ceilings), json_path)
         _draw(written, outputs)
+        if written.lost:
+            raise LostError(written.lost)
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,7 +137,9 @@ def _sweep_all(requests: Sequence[Request], outputs: _Outputs) -> None:
         write_json(dump_json([to_dict(each.ceilings) for each in found]), outputs.json_path)
     for each in found:
         _draw(each, outputs)
-    if len(found) < len(requests):
+        if each.lost:
+            _say(f"Error: {each.lost}")
+    if len(found) < len(requests) or any(each.lost for each in found):
         raise click.exceptions.Exit(1)
 
 

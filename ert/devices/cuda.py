@@ -98,7 +98,7 @@ class CudaDevice:
                 raise DeviceError("it cannot be reset")
             self._enter()
         except DeviceError as failure:
-            self._lost = f"{self.id}: lost after an error ({broken}): {failure}. `ert sweep --resume` goes on in a new process."
+            self._lost = f"{self.id}: lost after an error ({broken}): {failure}. A new process may have it again."
             raise LostError(self._lost) from failure
 
     @property

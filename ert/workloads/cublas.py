@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import ctypes as c
-import importlib.util
 from collections.abc import Iterator
 from pathlib import Path
 
+from ert.cuda_parts import find_toolkit, folders_of_wheels
 from ert.errors import UnsupportedError
 
 _NAMES = ("libcublas.so.13", "libcublas.so.12", "libcublas.so.11", "libcublas.so")
@@ -58,7 +58,8 @@ class Cublas:
 
 
 def _load() -> c.CDLL:
-    for path in (*_NAMES, *_in_wheels()):
+    toolkit = find_toolkit()
+    for path in (*_NAMES, *_in_wheels(), *(toolkit / "lib64" / name for name in _NAMES if toolkit)):
         try:
             return c.CDLL(str(path))
         except OSError:
@@ -67,6 +68,5 @@ def _load() -> c.CDLL:
 
 
 def _in_wheels() -> Iterator[Path]:
-    spec = importlib.util.find_spec("nvidia")
-    for folder in spec.submodule_search_locations or () if spec else ():
-        yield from sorted(Path(folder).glob("*/lib/libcublas.so.*"), reverse=True)
+    for folder in folders_of_wheels("lib"):
+        yield from sorted(folder.glob("libcublas.so.*"), reverse=True)

@@ -26,8 +26,8 @@ def ert(devices: Sequence[SoftDevice], *arguments: str, visible: str | None = No
     return subprocess.run([ERT, *arguments], env=given, capture_output=True, text=True, check=False, timeout=300)
 
 
-def sweep(devices: Sequence[SoftDevice], folder: Path, *arguments: str, device: str = "0", **options: str) -> Any:
-    """The ceilings file of a sweep, as JSON; a list of them for ``device="all"``."""
+def sweep(devices: Sequence[SoftDevice], folder: Path, *arguments: str, device: str = "0", expect: int = 0, **options: str) -> Any:
+    """The ceilings file of a sweep that ends with exit code ``expect``, as JSON; a list of them for ``device="all"``."""
     done = ert(devices, "sweep", "--device", device, "--out", str(folder), "--json", "-", *arguments, **options)
-    assert done.returncode == 0, done.stderr
+    assert done.returncode == expect, done.stderr
     return json.loads(done.stdout)

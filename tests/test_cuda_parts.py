@@ -6,7 +6,15 @@ from pathlib import Path
 import pytest
 
 from ert import cuda_parts
-from ert.cuda_parts import find_driver_library, find_headers, find_link_library, find_toolkit, header_folders, library_folders
+from ert.cuda_parts import (
+    find_driver_library,
+    find_headers,
+    find_link_library,
+    find_toolkit,
+    folders_of_wheels,
+    header_folders,
+    library_folders,
+)
 from ert.errors import ErtError
 
 HEADERS = ("cuda.h", "cudaProfiler.h")
@@ -88,3 +96,13 @@ def test_folders_the_loader_does_not_know_are_named(tmp_path, monkeypatch):
     monkeypatch.setattr(cuda_parts, "_DRIVER_FOLDERS", (str(tmp_path / "nvidia"),))
     monkeypatch.setenv("CUDA_HOME", str(toolkit_in(tmp_path / "cuda")))
     assert library_folders() == [tmp_path / "nvidia", tmp_path / "cuda" / "lib64"]
+
+
+def test_wheels_of_this_environment_come_before_those_of_the_python_below_it(tmp_path, monkeypatch):
+    above, below = tmp_path / "venv" / "site-packages", tmp_path / "base" / "site-packages"
+    touch(*(site / "nvidia" / "cu13" / "bin" / "nvdisasm" for site in (above, below)), below / "nvidia" / "cublas" / "bin" / "x")
+    monkeypatch.setattr(sys, "path", [str(above), str(below)])
+    first, *others = folders_of_wheels("bin")
+    assert first == above / "nvidia" / "cu13" / "bin"
+    assert set(others) == {below / "nvidia" / "cu13" / "bin", below / "nvidia" / "cublas" / "bin"}
+    assert list(folders_of_wheels("lib")) == []

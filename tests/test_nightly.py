@@ -20,7 +20,7 @@ from fake_device import FakeDevice, Machine
 from ert.ceilings import Ceilings, load
 from ert.config import load_config
 from ert.devices import Options
-from ert.errors import DeviceError, ErtError
+from ert.errors import DeviceError, ErtError, LostError
 from ert.fingerprint import kernel_sources
 from ert.history import check, open_history
 from ert.history_rules import shipped_rules
@@ -168,6 +168,19 @@ def test_a_device_that_cannot_be_opened_is_no_data_under_its_own_name(store: Pat
     assert (event.device, event.kind, event.note) == ("planted", "no_data", "fake: fell off the bus")
     assert found.check.verdict == "not comparable"
     assert len(everything_below(store)) == 20
+
+
+def test_a_device_that_is_lost_half_way_is_no_data_and_what_it_measured_is_kept(store: Path, machines: list[Machine | Exception]) -> None:
+    machines[:] = [Machine(faults={number: LostError("fake: gone.") for number in range(30, 100_000)})]
+    before = len(list_files(store))
+    found = night(store)
+    (event,) = found.check.events
+    assert (event.kind, event.note) == ("no_data", found.error)
+    assert found.error is not None
+    assert found.error.startswith("fake: gone. ")
+    journal = Path(found.error.partition("--resume ")[2].split()[0])
+    assert journal.is_file()
+    assert len(list_files(store)) == before
 
 
 def test_a_device_nobody_knows_yet_is_no_data_under_its_id(tmp_path: Path, machines: list[Machine | Exception]) -> None:

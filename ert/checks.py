@@ -11,12 +11,11 @@ from ert.columns import unit_of
 from ert.findings import Finding
 from ert.jsontypes import Json
 from ert.levels import FAST_TO_SLOW
+from ert.stopping import WIDE_INTERVAL
 from ert.units import with_prefix
 
 # The clock beside a sample is itself measured to about half a percent; what stays above the limit by more is impossible.
 LIMIT_TOLERANCE = 0.01
-# Intervals wider than this make two nights hard to compare.
-WIDE_INTERVAL = 0.02
 
 
 def name_of(ceiling: Ceiling) -> str:

@@ -40,6 +40,11 @@ class PlannedPoint:
     is_curve: bool = False
     sustain_s: float = 0.0
 
+    @property
+    def is_for_a_ceiling(self) -> bool:
+        """Whether its own value may be published: that of a point on a curve is not, and a mixed one's belongs to a corner."""
+        return not self.is_curve and self.task.kernel.measures in ("bandwidth", "compute")
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:

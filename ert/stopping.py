@@ -12,6 +12,8 @@ from ert.config import Sampling
 from ert.stats import relative_half_width
 
 Reason = Literal["converged", "max_samples"]
+# Intervals wider than this to either side make two nights hard to compare; a ceiling's is marked in the file.
+WIDE_INTERVAL = 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,14 @@ class SampleSet:
     def counted_s(self) -> NDArray[np.float64]:
         """The times that count (``ert.counting``)."""
         return self.time_s[self.counts] if self.by_core_s is None else self.by_core_s
+
+
+def is_in_need(samples: SampleSet, rule: Sampling, *, is_ceiling: bool) -> bool:
+    """Whether too few samples count for an interval, or for a ceiling whether the interval would have to be marked as wide."""
+    if samples.counted_s.size < rule.min_samples:
+        return True
+    half_width = relative_half_width(samples.counted_s)
+    return is_ceiling and (half_width is None or half_width > WIDE_INTERVAL)
 
 
 def why_stop(samples: SampleSet, rule: Sampling) -> Reason | None:

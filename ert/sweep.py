@@ -23,7 +23,7 @@ from ert.followup import count_roofs, roof_candidates, worth_zeros
 from ert.journal import Journal, Visit
 from ert.measure import calibrate, visit, visit_sustained
 from ert.plan import Plan, PlannedPoint, on_zeros, sustained
-from ert.stopping import SampleSet, why_stop
+from ert.stopping import SampleSet, is_in_need, why_stop
 
 # A first visit must not wait: on a machine that is never quiet every point still gets its samples.
 _FIRST_PATIENCE_S = 0.002
@@ -169,7 +169,7 @@ class Sweep:
         return state
 
     def _todo(self, round_number: int) -> list[PointState]:
-        """Unfinished points with a chance; while some have too few samples that count for an interval, only those.
+        """Unfinished points with a chance; while some are in need of samples, only those.
 
         But for every few rounds: a machine that never calms would leave the intervals of all others wide.
         """
@@ -178,8 +178,12 @@ class Sweep:
         unfinished = [state for key, state in self.states.items() if not self._is_done(state, found.get(key), best)]
         if round_number % _WHOLE_ROUND == 0:
             return unfinished
-        wanted = self._config.sampling.min_samples
-        return [s for s in unfinished if s.planned.id not in found or found[s.planned.id].counted_s.size < wanted] or unfinished
+        rule = self._config.sampling
+        return [
+            state
+            for state in unfinished
+            if (samples := found.get(state.planned.id)) is None or is_in_need(samples, rule, is_ceiling=state.planned.is_for_a_ceiling)
+        ] or unfinished
 
     def _best_rates(self, found: Mapping[str, SampleSet]) -> dict[tuple[str | int | None, ...], float]:
         """Of each group of candidates for one ceiling, the highest median rate of the samples that count."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from ert.config import Sampling
-from ert.stopping import SampleSet, why_stop
+from ert.stopping import SampleSet, is_in_need, why_stop
 
 RULE = Sampling(min_time_s=1e-4, per_visit=4, min_samples=12, min_visits=3, target_relative=0.01, max_samples=40, sustain_s=0, seed=1)
 
@@ -52,3 +52,14 @@ def test_the_target_is_the_half_width_of_the_medians_interval(noise, expected):
     # 30 normal samples: the interval is about +-2 x 1.25 x noise / sqrt(30), so 0.14 % against 4.6 % for a target of 1 %.
     times = 1 + noise * np.random.default_rng(5).standard_normal(30)
     assert why_stop(samples(list(times)), RULE) == expected
+
+
+NARROW, WIDE = [1.0, 1.001] * 10, [1.0, 1.1] * 10
+
+
+@pytest.mark.parametrize(
+    ("times", "is_ceiling", "expected"),
+    [(NARROW, True, False), (NARROW[:11], True, True), (NARROW[:11], False, True), (WIDE, True, True), (WIDE, False, False)],
+)
+def test_points_in_need_have_few_samples_or_would_be_a_ceiling_with_a_wide_interval(times, is_ceiling, expected):
+    assert is_in_need(samples(times), RULE, is_ceiling=is_ceiling) is expected

@@ -10,13 +10,9 @@ Every night is judged by the nights before it alone, all series at once. Three q
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal, get_args
-
 import numpy as np
-from numpy.typing import NDArray
 
+from ert.alarm_state import DELAY, ENVIRONMENT, IMPROVEMENT, REGRESSION, SUSPECT, THROTTLED, Judgement, Nights, State, Tonight
 from ert.history_rules import Rules
 from ert.history_stats import (
     MEDIAN_PENALTY,
@@ -24,7 +20,6 @@ from ert.history_stats import (
     Difference,
     Floats,
     Ints,
-    Spread,
     difference,
     is_slide,
     normal_z,
@@ -35,15 +30,8 @@ from ert.history_stats import (
     without_gross,
 )
 
-StepKind = Literal["suspect", "regression", "improvement", "throttled", "environment_change"]
-# Position + 1 is the code of a kind in ``Judgement.kind``; 0 is a night with nothing to say.
-STEP_KINDS: tuple[StepKind, ...] = get_args(StepKind)
-SUSPECT, REGRESSION, IMPROVEMENT, THROTTLED, ENVIRONMENT = range(1, 6)
-
 # The nights whose median is the size of a change.
 _LAST = 3
-# The rolling baseline ends this many nights before tonight: a loss is raised in its third night, before its first is a part of it.
-_DELAY = 2
 # A change of the surroundings moves the baselines from this z on: three nights that were asked for are not one of thousands.
 _MOVED_Z = 3.0
 # So few nights cannot show whether they slide; they are a loss.
@@ -55,170 +43,10 @@ _GAIN_NIGHTS = 6
 _APART_Z, _APART_IN_NOISE_Z = 3.9, 4.75
 
 
-@dataclass(frozen=True, slots=True)
-class Nights:
-    """What there is to judge, (series, nights), oldest first.
-
-    log_value  natural logarithm of the ceiling, NaN where there is none
-    own_sigma  relative standard error the run itself gives, 0 where it gives none
-    excused    the device says that something slowed it (throttling, another program)
-    changed    the surroundings differ from those of the series' night before
-    baselines  night -> (series, nights) pairs: from this night on, these nights are reference and rolling baseline
-    """
-
-    log_value: Floats
-    own_sigma: Floats
-    excused: Bools
-    changed: Bools
-    baselines: Mapping[int, Sequence[tuple[int, Sequence[int]]]] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class Judgement:
-    """Per series and night. Changes are natural logarithms of ratios, NaN where there is none; ``since`` is a night.
-
-    kind, change, since          a step against the rolling baseline; kind 0 for none, else ``STEP_KINDS[kind - 1]``
-    drift_change, drift_since    against the reference, while it is raised
-    expected                     the rolling baseline the night was compared with, NaN while it is being learned
-    reference                    (series,), after the last night; NaN while there is none
-    """
-
-    kind: NDArray[np.int8]
-    change: Floats
-    since: Ints
-    drift_change: Floats
-    drift_since: Ints
-    expected: Floats
-    reference: Floats
-
-    @classmethod
-    def empty(cls, shape: tuple[int, int]) -> Judgement:
-        """Nothing to say of any night."""
-
-        def nan() -> Floats:
-            return np.full(shape, np.nan)
-
-        return cls(
-            np.zeros(shape, np.int8), nan(), np.zeros(shape, np.int64), nan(), np.zeros(shape, np.int64), nan(), np.full(shape[0], np.nan)
-        )
-
-
-@dataclass(slots=True)
-class _Sum:
-    """One side of the CUSUM, (series,): its value, the nights it has been above 0, and the first of them."""
-
-    sign: float
-    value: Floats
-    nights: Ints
-    since: Ints
-
-    def add(self, rows: Bools, z: Floats, slack_z: float, most: float, night: int) -> None:
-        self.since[rows & (self.value == 0)] = night
-        self.value[rows] = np.clip(self.value + self.sign * z - slack_z, 0.0, most)[rows]
-        self.nights[rows] = np.where(self.value > 0, self.nights + 1, 0)[rows]
-
-    def clear(self, rows: Bools | int) -> None:
-        self.value[rows] = 0.0
-        self.nights[rows] = 0
-
-
-@dataclass(slots=True)
-class _State:
-    """What is remembered of each series from one night to the next.
-
-    trail     the last ordinary nights, the baseline among them;  recent: the last judged ones;  settled: since a change of surroundings
-    loss      size of the loss that is raised, as a log ratio
-    """
-
-    trail: Floats
-    recent: Floats
-    settled: Floats
-    ready: Bools
-    excused_share: Floats
-    reference: Floats
-    reference_nights: Ints
-    settle_left: Ints
-    settle_since: Ints
-    settling: Bools
-    low: _Sum
-    high: _Sum
-    is_lost: Bools
-    loss: Floats
-    is_drifting: Bools
-    drift_since: Ints
-
-    @classmethod
-    def new(cls, series: int, rules: Rules) -> _State:
-        def nan(width: int) -> Floats:
-            return np.full((series, width), np.nan)
-
-        def whole() -> Ints:
-            return np.zeros(series, np.int64)
-
-        def no() -> Bools:
-            return np.zeros(series, np.bool_)
-
-        return cls(
-            trail=nan(rules.baseline.rolling_nights + _DELAY),
-            recent=nan(rules.drift.nights),
-            settled=nan(rules.nights.settle),
-            ready=no(),
-            excused_share=np.zeros(series),
-            reference=np.full(series, np.nan),
-            reference_nights=whole(),
-            settle_left=whole(),
-            settle_since=whole(),
-            settling=no(),
-            low=_Sum(-1.0, np.zeros(series), whole(), whole()),
-            high=_Sum(1.0, np.zeros(series), whole(), whole()),
-            is_lost=no(),
-            loss=np.zeros(series),
-            is_drifting=no(),
-            drift_since=whole(),
-        )
-
-    def start_afresh(self, series: int, values: Floats) -> None:
-        """Take ``values`` (n,) as reference and rolling baseline, and forget everything else."""
-        for buffer in (self.trail, self.recent, self.settled):
-            buffer[series] = np.nan
-        for flag in (self.is_lost, self.is_drifting):
-            flag[series] = False
-        self.low.clear(series)
-        self.high.clear(series)
-        self.settle_left[series] = 0
-        last = values[-self.trail.shape[1] :]
-        self.trail[series, -last.size :] = last
-        self.reference[series], self.reference_nights[series] = values.mean(), values.size
-        self.ready[series] = True
-
-
-@dataclass(frozen=True, slots=True)
-class _Tonight:
-    """One night against what is expected; all (series,).
-
-    away, z  from the rolling baseline, as a log ratio and in standard deviations; 0 where nothing can be judged
-    sigma    of the baseline, not below what is believed
-    """
-
-    number: int
-    value: Floats
-    away: Floats
-    z: Floats
-    spread: Spread
-    sigma: Floats
-    is_low: Bools
-    is_high: Bools
-    excused: Bools
-    judged: Bools
-
-    def is_far(self, z: float) -> Bools:
-        return (np.abs(self.z) > z) & (self.is_low | self.is_high)
-
-
 def judge(nights: Nights, rules: Rules) -> Judgement:
     """Judge every night of every series by the nights before it."""
     found = Judgement.empty(nights.log_value.shape)
-    state = _State.new(nights.log_value.shape[0], rules)
+    state = State.new(nights.log_value.shape[0], rules)
     for t in range(nights.log_value.shape[1]):
         for series, chosen in nights.baselines.get(t, ()):
             values = nights.log_value[series, list(chosen)]
@@ -237,7 +65,7 @@ def judge(nights: Nights, rules: Rules) -> Judgement:
     return found
 
 
-def _begin_to_settle(state: _State, changed: Bools, t: int, rules: Rules) -> None:
+def _begin_to_settle(state: State, changed: Bools, t: int, rules: Rules) -> None:
     """Surroundings that change while a baseline is learned start it afresh; a loss that is raised already stays one."""
     begins = changed & state.ready & ~state.is_lost
     state.settle_left[begins] = rules.nights.settle
@@ -246,10 +74,10 @@ def _begin_to_settle(state: _State, changed: Bools, t: int, rules: Rules) -> Non
     state.trail[changed & ~state.ready] = np.nan
 
 
-def _compare(nights: Nights, t: int, state: _State, rules: Rules) -> _Tonight:
+def _compare(nights: Nights, t: int, state: State, rules: Rules) -> Tonight:
     value, least = nights.log_value[:, t], rules.step.least_change
     known = np.isfinite(value) & state.ready
-    usual = spread(without_gross(state.trail[:, :-_DELAY], least))
+    usual = spread(without_gross(state.trail[:, :-DELAY], least))
     sigma = np.fmax(usual.sigma, rules.baseline.least_noise)
     with np.errstate(invalid="ignore", divide="ignore"):
         away = np.where(known, value - usual.mean, 0.0)
@@ -258,17 +86,17 @@ def _compare(nights: Nights, t: int, state: _State, rules: Rules) -> _Tonight:
     # What is always throttled cannot be excused by it: its baseline is a throttled one.
     excused = nights.excused[:, t] & known & (state.excused_share <= 0.5)
     is_low, is_high = away <= np.log1p(-least), away >= np.log1p(least)
-    return _Tonight(t, value, away, z, usual, sigma, is_low, is_high, excused, known & ~excused)
+    return Tonight(t, value, away, z, usual, sigma, is_low, is_high, excused, known & ~excused)
 
 
-def _mark(found: Judgement, tonight: _Tonight, rows: Bools, kind: int, since: Ints | None = None) -> None:
+def _mark(found: Judgement, tonight: Tonight, rows: Bools, kind: int, since: Ints | None = None) -> None:
     t = tonight.number
     found.kind[rows, t] = kind
     found.change[rows, t] = tonight.away[rows]
     found.since[rows, t] = t if since is None else since[rows]
 
 
-def _follow_loss(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+def _follow_loss(state: State, found: Judgement, tonight: Tonight, rows: Bools, rules: Rules) -> None:
     """A loss stays raised until the median of the last nights is half way back, in size or in certainty; the baseline waits for it.
 
     Only nights after it was raised count, be it one: those that raised it were chosen for being low, and would keep a false alarm alive.
@@ -286,7 +114,7 @@ def _follow_loss(state: _State, found: Judgement, tonight: _Tonight, rows: Bools
     state.high.clear(over)
 
 
-def _settle(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+def _settle(state: State, found: Judgement, tonight: Tonight, rows: Bools, rules: Rules) -> None:
     """After a change of the surroundings: what changed with them is theirs, and moves both baselines."""
     _mark(found, tonight, rows & tonight.is_far(rules.step.suspect_z), ENVIRONMENT, state.settle_since)
     push(state.settled, rows, tonight.value)
@@ -307,7 +135,7 @@ def _settle(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rul
     state.high.clear(done)
 
 
-def _watch(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+def _watch(state: State, found: Judgement, tonight: Tonight, rows: Bools, rules: Rules) -> None:
     """The ordinary night."""
     step = rules.step
     push(state.trail, rows, tonight.value)
@@ -330,7 +158,7 @@ def _watch(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rule
     state.high.clear(gained)
 
 
-def _losses(state: _State, tripped: Bools, rules: Rules) -> Bools:
+def _losses(state: State, tripped: Bools, rules: Rules) -> Bools:
     """Those whose sum comes from a step. A slide is left to the reference, which sees it; the rolling baseline goes along."""
     lost = tripped.copy()
     for row in map(int, np.flatnonzero(tripped)):
@@ -342,15 +170,15 @@ def _losses(state: _State, tripped: Bools, rules: Rules) -> Bools:
     return lost
 
 
-def _leave_out(state: _State, lost: Bools) -> None:
-    """The baseline of a loss ends before the loss; the last _DELAY nights are no part of it anyway."""
+def _leave_out(state: State, lost: Bools) -> None:
+    """The baseline of a loss ends before the loss; the last DELAY nights are no part of it anyway."""
     for row in map(int, np.flatnonzero(lost)):
         _, loss = split(state.trail[row], int(state.low.nights[row]))
-        more = max(loss.size - _DELAY, 0)
+        more = max(loss.size - DELAY, 0)
         state.trail[row] = np.concatenate([np.full(more, np.nan), state.trail[row, : state.trail.shape[1] - more]])
 
 
-def _gains(state: _State, tripped: Bools, rules: Rules) -> Bools:
+def _gains(state: State, tripped: Bools, rules: Rules) -> Bools:
     """Those whose nights are, all together, beyond any doubt: the end of a gain that was none would be raised as a loss for good."""
     gained = tripped.copy()
     for row in map(int, np.flatnonzero(tripped)):
@@ -373,7 +201,7 @@ def _step(trail: Floats, last: int, rules: Rules) -> Difference:
     return difference(without_gross(before[None], rules.step.least_change)[0], after, rules.baseline.least_noise)
 
 
-def _move_up(state: _State, gained: Bools, least_change: float) -> None:
+def _move_up(state: State, gained: Bools, least_change: float) -> None:
     """Move the baseline of before a gain by as much."""
     for row in map(int, np.flatnonzero(gained)):
         before, after = split(state.trail[row], int(state.high.nights[row]))
@@ -381,7 +209,7 @@ def _move_up(state: _State, gained: Bools, least_change: float) -> None:
         state.trail[row, : -after.size] += np.median(after) - usual
 
 
-def _drift(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rules: Rules) -> None:
+def _drift(state: State, found: Judgement, tonight: Tonight, rows: Bools, rules: Rules) -> None:
     """The median of the last nights against the reference; raised until it is half way back, in size or in certainty."""
     # The nights of a settling came in together, at its end.
     push(state.recent, rows & ~state.settling, tonight.value)
@@ -400,7 +228,7 @@ def _drift(state: _State, found: Judgement, tonight: _Tonight, rows: Bools, rule
     found.drift_since[raised, tonight.number] = state.drift_since[raised]
 
 
-def _learn(state: _State, tonight: _Tonight, excused: Bools, rules: Rules) -> None:
+def _learn(state: State, tonight: Tonight, excused: Bools, rules: Rules) -> None:
     """Take in the nights of series that have no baseline yet, and fix the reference when there are enough."""
     known = np.isfinite(tonight.value)
     push(state.trail, known & ~state.ready, tonight.value)

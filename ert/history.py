@@ -9,7 +9,8 @@ from pathlib import Path
 
 import numpy as np
 
-from ert.alarms import Nights, judge
+from ert.alarm_state import Nights
+from ert.alarms import judge
 from ert.codec import encode
 from ert.errors import AnalysisError
 from ert.findings import Finding

@@ -11,7 +11,7 @@ from typing import Literal, cast
 
 import numpy as np
 
-from ert.alarms import ENVIRONMENT, IMPROVEMENT, REGRESSION, STEP_KINDS, SUSPECT, THROTTLED, Judgement
+from ert.alarm_state import ENVIRONMENT, IMPROVEMENT, REGRESSION, STEP_KINDS, SUSPECT, THROTTLED, Judgement
 from ert.fingerprint import changes
 from ert.history_index import Index
 from ert.history_rules import Rules

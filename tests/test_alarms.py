@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ert.alarms import ENVIRONMENT, IMPROVEMENT, REGRESSION, STEP_KINDS, SUSPECT, THROTTLED, Judgement, Nights, judge
+from ert.alarm_state import ENVIRONMENT, IMPROVEMENT, REGRESSION, STEP_KINDS, SUSPECT, THROTTLED, Judgement, Nights
+from ert.alarms import judge
 from ert.history_rules import shipped_rules
 
 RULES = shipped_rules()

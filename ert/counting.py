@@ -42,7 +42,8 @@ def in_fastest_visits(time_s: Sequence[float], visits: Sequence[int], usable: Se
                 break
             counted[counting[visit]] = True
             count += len(counting[visit])
-    return counted if counted.any() else np.array(usable, dtype=np.bool_)
+    # Visits with a single usable time have no half to choose by: beside a busy neighbour too few others may be left.
+    return counted if counted.sum() >= min(_LEAST_COUNTED, sum(usable)) else np.array(usable, dtype=np.bool_)
 
 
 def _halves(visits: Sequence[int], usable: Sequence[bool]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:

@@ -75,6 +75,13 @@ def test_one_usable_time_a_visit_is_enough():
     assert counted.sum() == 20
 
 
+def test_single_usable_times_are_not_lost_beside_one_visit_that_has_two():
+    usable = [i % PER_VISIT == 0 for i in range(20 * PER_VISIT)]
+    usable[1] = True
+    counted = in_fastest_visits([1.0] * len(usable), visits_of(20), usable)
+    assert counted.sum() == 21
+
+
 TIMES = st.lists(st.tuples(st.floats(1e-6, 1e3), st.integers(0, 9), st.booleans()), min_size=1, max_size=80)
 
 
@@ -83,7 +90,7 @@ def test_only_usable_times_count_and_some_do_if_there_are_any(rows):
     time_s, visits, usable = (list(column) for column in zip(*rows, strict=True))
     counted = in_fastest_visits(time_s, visits, usable)
     assert not (counted & ~np.array(usable)).any()
-    assert counted.any() == any(usable)
+    assert counted.sum() >= min(12, sum(usable))
 
 
 @given(TIMES, st.sampled_from([0.25, 4.0, 1024.0]))

@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def in_fastest_visits(time_s: Sequence[float], visits: Sequence[int], usable: Sequence[bool]) -> Bools:
-    """Which times, (n,) s, count: those of the usable ones whose visit is as fast as the fastest.
+    """Which times, (n,) s, count: those of the usable ones whose visit is as fast as the fastest, or in the faster half.
 
     visits  number of the visit that each time belongs to
 

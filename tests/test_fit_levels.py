@@ -176,6 +176,7 @@ def test_all_rows_throttled_gives_levels_with_a_flag_and_no_empty_table():
 FACTS = (CapacityFact("L1", 2**18), CapacityFact("L2", 2**23), CapacityFact("DRAM", None))
 
 
+@example(192030)  # a slow spell that was one in only one of two orders
 @settings(max_examples=15, deadline=None)
 @given(st.integers(0, 10**6))
 def test_neither_the_order_of_rows_nor_facts_nor_units_change_the_levels(seed):

@@ -73,7 +73,9 @@ def slow_rows(curve: Curve) -> Bools:
 
 def _against_neighbours(curve: Curve) -> Floats:
     """(n,) log bandwidth of each row minus the median of the rows nearest to it in size."""
-    by_size = np.argsort(curve.working_set_bytes, kind="stable")
+    time = np.arange(curve.working_set_bytes.size) if curve.order is None else curve.order
+    # Samples of one size in the order of time, in whatever order the rows stand: which of them are nearest must not depend on that.
+    by_size = np.lexsort((time, curve.working_set_bytes))
     log_rate = np.log(curve.bandwidth_bytes_per_s[by_size])
     half = _NEIGHBOUR_ROWS // 2
     near = np.median(sliding_window_view(np.pad(log_rate, half, mode="reflect"), _NEIGHBOUR_ROWS), axis=1)

@@ -14,11 +14,11 @@ STARTED := $(if $(filter gpu-check,$(MAKECMDGOALS)),$(shell date +%s))
 .PHONY: setup-cuda gpu-check wheels
 
 setup-cuda: $(VENV)/installed
-	@$(BIN)/python -m ert.pycuda_setup --wheels $(WHEELS)
+	@$(BIN)/python -m ert.pycuda_setup --wheels "$(WHEELS)"
 
 gpu-check: setup-cuda
-	@$(BIN)/python bench/gpu_check.py --device $(DEVICE) --out $(RESULTS) --limit-s $(LIMIT_S) $(if $(STARTED),--started $(STARTED))
+	@$(BIN)/python bench/gpu_check.py --device $(DEVICE) --out "$(RESULTS)" --limit-s $(LIMIT_S) $(if $(STARTED),--started $(STARTED))
 
 wheels: $(VENV)/installed
-	@$(BIN)/python bench/carry.py --folder $(WHEELS) $(if $(FOR),--python $(FOR)) --has "$(HAS)" \
+	@$(BIN)/python bench/carry.py --folder "$(WHEELS)" $(if $(FOR),--python $(FOR)) --has "$(HAS)" \
 		$(if $(filter no,$(TOOLKIT)),--no-toolkit) $(if $(filter yes,$(CUBLAS)),--cublas)

@@ -29,6 +29,7 @@ from gpucheck.table import Row, Table, guarded
 from gpucheck.witnesses import GEMM_PRECISIONS
 
 from ert.devices import canonical_id, folder_of
+from ert.files import write_remedy
 
 RESULTS = Path(__file__).resolve().parent.parent / "results"
 LIMIT_S = 360.0
@@ -125,9 +126,12 @@ def main() -> int:
     gone_s = max(0.0, time.time() - chosen.started) if chosen.started else 0.0
     end_s = time.monotonic() + chosen.limit_s - gone_s
     stem = chosen.out / folder_of(device_id) / f"gpu-check-{datetime.datetime.now(datetime.UTC):%Y%m%dT%H%M%SZ}"
-    return run(
-        Table(stem.with_suffix(".txt")), Check(device_id, chosen.out, tuple(chosen.sweeps), Programs(stem.with_suffix(".log")), end_s)
-    )
+    try:
+        programs = Programs(stem.with_suffix(".log"))
+    except OSError as error:
+        print(f"Error: {error.filename}: {error.strerror}. {write_remedy(error)}", file=sys.stderr)
+        return 1
+    return run(Table(stem.with_suffix(".txt")), Check(device_id, chosen.out, tuple(chosen.sweeps), programs, end_s))
 
 
 def run(table: Table, check: Check) -> int:

@@ -31,33 +31,24 @@ def in_fastest_visits(time_s: Sequence[float], visits: Sequence[int], usable: Se
     (even and odd ones of a visit) counts where the other half says that the visit is fast.
     Source: "Best Rate" of McCalpin, STREAM (1995); cross-fitting as in ``ert.fit.compute``.
     """
-    halves = _halves(visits, usable)
-    counted = np.zeros(len(time_s), dtype=np.bool_)
-    wanted = max(_LEAST_COUNTED, _LEAST_SHARE * sum(usable)) / 2
-    for choosing, counting in (halves, halves[::-1]):
-        medians = {visit: median(time_s[i] for i in own) for visit, own in choosing.items() if own}
-        count = 0
-        for visit in sorted(medians, key=lambda v: medians[v]):
-            if medians[visit] > (1 + _SAME_STATE) * min(medians.values()) and count >= wanted:
-                break
-            counted[counting[visit]] = True
-            count += len(counting[visit])
-    # Visits with a single usable time have no half to choose by: beside a busy neighbour too few others may be left.
-    return counted if counted.sum() >= min(_LEAST_COUNTED, sum(usable)) else np.array(usable, dtype=np.bool_)
-
-
-def _halves(visits: Sequence[int], usable: Sequence[bool]) -> tuple[dict[int, list[int]], dict[int, list[int]]]:
-    """The usable times of each visit, in turn in one half and in the other."""
-    halves: tuple[dict[int, list[int]], dict[int, list[int]]] = ({}, {})
-    # Which half begins alternates, too: visits with a single usable time must not all fall into one.
-    turn = {visit: visit % 2 for visit in visits}
+    own: dict[int, list[int]] = {}
     for i, (visit, is_usable) in enumerate(zip(visits, usable, strict=True)):
-        for half in halves:
-            half.setdefault(visit, [])
         if is_usable:
-            halves[turn[visit]][visit].append(i)
-            turn[visit] = 1 - turn[visit]
-    return halves
+            own.setdefault(visit, []).append(i)
+    # A visit with a single usable time has no half to choose it by: it counts, chosen by nothing.
+    counted = np.zeros(len(time_s), dtype=np.bool_)
+    counted[[i for several in own.values() if len(several) == 1 for i in several]] = True
+    pairs = [(several[::2], several[1::2]) for several in own.values() if len(several) > 1]
+    wanted = max(_LEAST_COUNTED, _LEAST_SHARE * sum(len(even) + len(odd) for even, odd in pairs)) / 2
+    for choosing in (0, 1):
+        count = 0
+        by_speed = sorted((median(time_s[i] for i in pair[choosing]), pair[1 - choosing]) for pair in pairs)
+        for median_s, counting in by_speed:
+            if median_s > (1 + _SAME_STATE) * by_speed[0][0] and count >= wanted:
+                break
+            counted[counting] = True
+            count += len(counting)
+    return counted
 
 
 def counted_by_core(samples: Sequence[Sample], visits: Sequence[int], threshold: float) -> list[Bools]:

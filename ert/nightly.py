@@ -59,7 +59,7 @@ def run_night(store: Path, request: Request, rules: Rules, progress: Progress, r
     check_writable(store, host)
     folder = store / folder_name(host) / _PARTIAL / f"{folder_name(request.device_id)}-{os.getpid()}"
     try:
-        written = _whole(resume_sweep(request, resume, progress) if resume else run_sweep(request, folder, progress))
+        written = _whole(resume_sweep(request, resume, progress) if resume else run_sweep(request, folder, progress), store)
     except ErtError as error:
         if resume:
             raise
@@ -76,11 +76,19 @@ def run_night(store: Path, request: Request, rules: Rules, progress: Progress, r
     return Night(replace(judged, findings=findings), (first.path, *repeats.paths))
 
 
-def _whole(written: Written) -> Written:
-    """Raises LostError for part of a sweep: what a lost device did not get to would look like a loss."""
-    if written.lost:
+def _whole(written: Written, store: Path | None = None) -> Written:
+    """Raises LostError for part of a sweep: what a lost device did not get to would look like a loss. Nothing of it is stored.
+
+    store  of a night that can be resumed; None for a repeat, of which nothing is kept
+    """
+    if written.lost is None or written.journal is None:
+        return written
+    written.path.unlink(missing_ok=True)
+    if store is None:
+        written.journal.unlink(missing_ok=True)
+        _remove_working_folders(written)
         raise LostError(written.lost)
-    return written
+    raise LostError(f"{written.lost} Go on with: ert nightly --store {store} --resume {written.journal} and the same options.")
 
 
 def _measure_again(store: Path, first: Ceilings, suspects: Sequence[str], sweep: Callable[[], Written]) -> _Repeats:
@@ -100,9 +108,14 @@ def _move_in(store: Path, written: Written, ceilings: Ceilings) -> Added:
     """Into the store; the working copy is not needed any more."""
     added = add_run(store, ceilings)
     written.path.unlink(missing_ok=True)
+    _remove_working_folders(written)
+    return added
+
+
+def _remove_working_folders(written: Written) -> None:
+    """Where the working copy lay, unless something else lies there."""
     _remove_if_empty(written.path.parent)
     _remove_if_empty(written.path.parent.parent)
-    return added
 
 
 def _remove_if_empty(folder: Path) -> None:

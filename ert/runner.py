@@ -48,11 +48,12 @@ class Interrupted(BaseException):
 
 @dataclass(frozen=True, slots=True)
 class Written:
-    """A finished sweep and where its file lies; ``lost``: what to say where the device was lost on the way, and how to go on."""
+    """A finished sweep and where its file lies. Where the device was lost on the way: its last words, and the journal to resume."""
 
     ceilings: Ceilings
     path: Path
     lost: str | None = None
+    journal: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,8 +116,8 @@ def _measure(device: Device, config: SweepConfig, plan: Plan, record: _Record, p
         ceilings = assemble(device, config, plan, states, _provenance(record))
         save(ceilings, target)
     if sweep.lost:
-        said = f"{sweep.lost} {target} holds what was measured; the rest: ert sweep --device {device.id} --resume {journal.path}"
-        return Written(ceilings, target, f"{said} and the same options.")
+        journal.close()
+        return Written(ceilings, target, sweep.lost, journal.path)
     journal.remove()
     return Written(ceilings, target)
 

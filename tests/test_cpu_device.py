@@ -263,6 +263,17 @@ def test_a_sweep_reserves_what_it_walks_and_not_all_the_memory_there_is(monkeypa
     assert 8 * 2**20 < sizes[0] < 16 * 2**20
 
 
+def test_memory_is_not_filled_for_a_type_that_the_cpu_lacks(monkeypatch):
+    monkeypatch.setattr(cpu, "why_unsupported", lambda _compiler, _kernel, precision: "none here" if precision == "fp16" else None)
+    kept = []
+    monkeypatch.setattr(arena, "_reserve", lambda size, reserve=arena._reserve: kept.append(size) or reserve(size))
+    device = CpuDevice(threads=1)
+    device.make_ready([task("mixed", "fp16", size=2**26), task("mixed", "fp64", size=2**20)])
+    device.close()
+    assert len(kept) == 1
+    assert kept[0] < 2**24
+
+
 def test_a_limit_is_that_of_the_manual_times_threads_and_clock(device, monkeypatch):
     monkeypatch.setattr(cpu_facts, "cpu_identity", lambda: CpuIdentity("AuthenticAMD", 26, 2, 1, "a Zen 5"))
     limit = device.limit(CeilingKey("read", level="L1"), 4e9)

@@ -29,9 +29,7 @@ STUBBORN = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); p
 
 @pytest.fixture
 def programs(tmp_path):
-    made = Programs(tmp_path / "deep" / "log")
-    yield made
-    made.close()
+    return Programs(tmp_path / "deep" / "log")
 
 
 def test_a_program_that_ends_in_time_is_told_with_its_words_and_its_errors_are_in_the_log(programs, tmp_path):
@@ -72,7 +70,7 @@ class Ended:
 
 
 @pytest.mark.parametrize(
-    ("status", "words"), [(-11, "its process ended with status -11: nothing was said"), (None, "was not done after 7 s and was ended")]
+    ("status", "words"), [(-11, "ended with status -11: nothing was said"), (None, "was not done after 7 s and was ended")]
 )
 def test_a_step_whose_process_crashes_or_hangs_keeps_its_rows_and_fails(status, words):
     line = '{"what": "device", "found": "one", "expected": "", "good": null, "fate": "done"}\nnoise\n'
@@ -215,3 +213,11 @@ def test_cublas_that_fails_is_a_row_of_a_step_that_fails(monkeypatch):
     assert list(guarded("cuBLAS", gemm_rows(fake_device(), "bf16", {}))) == [
         Row("cuBLAS", "cublasGemmEx failed with status 13.", fate="failed")
     ]
+
+
+def test_results_that_cannot_be_written_are_named_before_anything_is_measured():
+    command = [sys.executable, BENCH / "gpu_check.py", "--out", "/dev/null/nowhere"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout) == (1, "")
+    (line,) = done.stderr.splitlines()
+    assert line.startswith("Error: /dev/null/nowhere")

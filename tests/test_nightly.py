@@ -178,9 +178,21 @@ def test_a_device_that_is_lost_half_way_is_no_data_and_what_it_measured_is_kept(
     assert (event.kind, event.note) == ("no_data", found.error)
     assert found.error is not None
     assert found.error.startswith("fake: gone. ")
-    journal = Path(found.error.partition("--resume ")[2].split()[0])
-    assert journal.is_file()
+    words = f"ert nightly --store {store} --resume "
+    journal = Path(found.error.partition(words)[2].split()[0])
+    assert [path.name for path in journal.parent.iterdir()] == [journal.name]
     assert len(list_files(store)) == before
+    machines[:] = [Machine()]
+    assert len(night(store, resume=journal).paths) == 1
+    assert len(list_files(store)) == before + 1
+
+
+def test_of_a_repeat_whose_device_was_lost_nothing_is_kept(store: Path, machines: list[Machine | Exception]) -> None:
+    machines[:] = [SLOW_FP64, Machine(faults={number: LostError("fake: gone.") for number in range(5, 100_000)})]
+    found = night(store)
+    assert [f.code for f in found.check.findings] == ["not_repeated"]
+    assert "fake: gone." in found.check.findings[0].message
+    assert not [path for path in everything_below(store) if path.name.endswith(".points.jsonl")]
 
 
 def test_a_device_nobody_knows_yet_is_no_data_under_its_id(tmp_path: Path, machines: list[Machine | Exception]) -> None:

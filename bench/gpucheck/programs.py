@@ -27,6 +27,12 @@ class Done:
     time_s: float
     complaint: str = ""
 
+    def how_it_ended(self, limit_s: float) -> str:
+        """Of a program that did not end well."""
+        if self.status is None:
+            return f"was not done after {limit_s:.0f} s and was ended"
+        return f"ended with status {self.status}: {self.complaint or 'nothing was said'}"
+
 
 class Programs:
     """Runs programs that share a log and an environment in which driver and toolkit are found."""
@@ -67,11 +73,9 @@ class Programs:
             self.note(f"{command[0]}: {error.strerror}")
 
     def note(self, text: str) -> None:
+        """A line of one's own in the log."""
         self._log.write(f"{text}\n".encode(errors="replace"))
         self._log.flush()
-
-    def close(self) -> None:
-        self._log.close()
 
 
 def environment(given: Mapping[str, str]) -> dict[str, str]:

@@ -24,7 +24,7 @@ from ert.nvcompile import Target, find_compiler
 from ert.sass import find_nvdisasm
 from ert.sass_check import VariantCheck, check_variants, default_variants
 from ert.units import capacity
-from gpucheck.programs import Done, Programs
+from gpucheck.programs import Programs
 from gpucheck.sweeps import rates_of
 from gpucheck.table import Row, Rows, guarded, in_one_line
 from gpucheck.witnesses import GEMM_PRECISIONS, copy_rows, gemm_rows
@@ -118,10 +118,4 @@ def run_apart(programs: Programs, name: str, device_id: str, ceilings: Path | No
         if line.startswith("{"):
             yield Row(**json.loads(line))
     if done.status != 0:
-        raise ErtError(_how_it_ended(done, limit_s))
-
-
-def _how_it_ended(done: Done, limit_s: float) -> str:
-    if done.status is None:
-        return f"was not done after {limit_s:.0f} s and was ended"
-    return f"its process ended with status {done.status}: {done.complaint or 'nothing was said'}"
+        raise ErtError(done.how_it_ended(limit_s))

@@ -16,7 +16,7 @@ from ert.precisions import rate_unit
 from ert.units import MEGA, SYMBOLS, with_prefix
 from gpucheck.expected import REPEAT_TARGET, at_first, judge
 from gpucheck.points import point_lines, tensor_rows
-from gpucheck.programs import Done, Programs
+from gpucheck.programs import Programs
 from gpucheck.table import Row, Rows, guarded
 
 PROGRAM = Path(sys.executable).with_name("ert")
@@ -48,7 +48,7 @@ def sweep_rows(programs: Programs, asked: Asked, limit_s: float) -> Generator[Ro
     done = programs.run(command, limit_s)
     new = _files_in(out, ".json") - before
     if done.status != 0 or not new:
-        raise ErtError(f"{_how_it_ended(done, limit_s)}; {_what_is_left(out)}")
+        raise ErtError(f"{done.how_it_ended(limit_s)}; {_what_is_left(out)}")
     path = max(new, key=lambda path: path.stat().st_mtime)
     ceilings = load(path)
     programs.note("\n".join([f"points of {path.name}:", *point_lines(ceilings)]))
@@ -56,12 +56,6 @@ def sweep_rows(programs: Programs, asked: Asked, limit_s: float) -> Generator[Ro
     found = f"{done.time_s:.1f} s; points: {', '.join(f'{count} {status}' for status, count in counts.items())}"
     yield Row(f"{asked.config} sweep", found, f"<= {target_s:g} s" if target_s else "", done.time_s <= target_s if target_s else None)
     return Swept(ceilings, path)
-
-
-def _how_it_ended(done: Done, limit_s: float) -> str:
-    if done.status is None:
-        return f"was not done after {limit_s:.0f} s and was interrupted"
-    return f"ended with status {done.status}: {done.complaint or 'nothing was said'}"
 
 
 def _what_is_left(out: Path) -> str:

@@ -14,6 +14,7 @@ from ert.units import MEGA, with_prefix
 from ert.workloads.cublas import Cublas
 from gpucheck.table import Row, Rows
 
+# Far beyond any L2; products so large keep every SM busy to the end.
 COPY_BYTES, GEMM_SIZE = 4 << 30, 8192
 # The median of so many batches, each as long as this or of as many runs.
 BATCHES, BATCH_S, MOST_RUNS = 5, 0.05, 20

@@ -97,7 +97,7 @@ def sweep(
             write_json(ceilings_to_json(written.ceilings), json_path)
         _draw(written, outputs)
         if written.lost:
-            raise LostError(written.lost)
+            raise LostError(_how_to_go_on(written))
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,7 +138,7 @@ def _sweep_all(requests: Sequence[Request], outputs: _Outputs) -> None:
     for each in found:
         _draw(each, outputs)
         if each.lost:
-            _say(f"Error: {each.lost}")
+            _say(f"Error: {_how_to_go_on(each)}")
     if len(found) < len(requests) or any(each.lost for each in found):
         raise click.exceptions.Exit(1)
 
@@ -164,6 +164,12 @@ def _run(request: Request, out: Path, resume: Path | None) -> Written:
         raise click.exceptions.Exit(128 + stopped.signal_number) from stopped
     finally:
         progress.finish()
+
+
+def _how_to_go_on(written: Written) -> str:
+    """Where the device was lost on the way."""
+    command = f"ert sweep --device {written.ceilings.device['id']} --resume {written.journal}"
+    return f"{written.lost} {written.path} holds what was measured; the rest: {command} and the same options."
 
 
 def _draw(written: Written, outputs: _Outputs) -> None:

@@ -168,8 +168,9 @@ class CpuDevice:
             for variant, loaded in zip(variants.values(), workers.map(self._try_load, variants.values()), strict=True):
                 self._kernels[variant.key] = loaded
         for task in tasks:
-            if task.kernel.levels:
-                element = _element(_variant(task))
+            variant = _variant(task)
+            if variant.kernel.levels and variant.key in self._kernels:
+                element = _element(variant)
                 self._largest_bytes[element] = max(self._largest_bytes.get(element, 0), task.working_set_bytes or 0)
         for element, largest in self._largest_bytes.items():
             self._arena(element).reserve(largest // self.threads + ARRAYS * PAGE_BYTES)

@@ -32,6 +32,9 @@ _LAST_PATIENCE_S = 0.005
 # A candidate whose best sample is this far below the median of another one will not become the ceiling.
 _HOPELESS_SHARE = 0.9
 _LEAST_VISITS = 2
+# Compiling, and having memory from a host that must find it first, are in the budget up to this share: so that a sweep takes what it
+# says, and one that has to compile for long is no sweep without samples.
+_MOST_READY_SHARE = 1 / 3
 # Of so many rounds one goes to all unfinished points, the others to those in need.
 _WHOLE_ROUND = 4
 # Before this share of a run is over nothing is said of when it ends, and before the end it is never all of it.
@@ -130,8 +133,10 @@ class Sweep:
     def run(self) -> Sequence[PointState]:
         """Measure until every point is done or the budget is spent; every point is visited once in any case."""
         self._progress.update(0.0, None, "compiling kernels, filling memory")
+        began_s = time.monotonic()
         self._device.make_ready([state.planned.task for state in self.states.values()])
-        self._start_s = time.monotonic()
+        ready_s = time.monotonic()
+        self._start_s = max(began_s, ready_s - _MOST_READY_SHARE * self._config.budget_s)
         for round_number in range(self._config.sampling.max_samples):
             todo = self._todo(round_number)
             if not todo or (round_number and self._is_time_up()):

@@ -222,4 +222,6 @@ def test_the_cpu_of_this_machine_gets_through_a_night(tmp_path: Path) -> None:
     document = json.loads(done.stdout)
     check_schema(document, "history")
     assert document["devices"][0]["device_id"] == "cpu"
-    assert any(reading["ceiling"] == "fp64 vector fma" for reading in document["readings"])
+    (night,) = list_files(tmp_path / "store")
+    # Which of its points become ceilings is up to the machine.
+    assert {point.kernel for point in load(tmp_path / "store" / night.path).points if point.samples_s} >= {"fma", "read"}

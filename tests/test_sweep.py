@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 from engine import DEFAULT, QUICK, Silent, sweep_of, with_sampling
-from fake_device import FakeDevice, Machine
+from fake_device import FakeDevice, FakePrepared, Machine
 
 import ert.sweep
 from ert.config import restrict
@@ -129,6 +130,24 @@ def test_when_the_time_is_up_every_point_has_still_been_visited_once(tmp_path, m
     monkeypatch.setattr(ert.sweep, "time", Clock(3600.0))
     states = states_by_id(sweep_of(FakeDevice(Machine(noise=0.1)), tmp_path, with_sampling(CONFIG, target_relative=1e-9)))
     assert {len(state.samples) for state in states.values()} == {4}
+
+
+@pytest.mark.parametrize(("ready_s", "measuring_s"), [(0.0, 30.0), (8.0, 22.0), (10.0, 20.0), (500.0, 20.0)])
+def test_getting_ready_takes_its_time_from_the_budget_but_no_more_than_a_third(tmp_path, monkeypatch, ready_s, measuring_s):
+    clock = Clock(0.0)
+    monkeypatch.setattr(ert.sweep, "time", clock)
+
+    class Slow(FakeDevice):
+        def make_ready(self, tasks: Sequence[Task]) -> None:
+            clock.now_s += ready_s
+
+        def prepare(self, task: Task) -> FakePrepared:
+            clock.now_s += 0.001
+            return super().prepare(task)
+
+    config = replace(with_sampling(CONFIG, target_relative=1e-9, max_samples=1_000_000), budget_s=30.0)
+    sweep_of(Slow(Machine(noise=0.1)), tmp_path, config).run()
+    assert clock.now_s - ready_s == pytest.approx(measuring_s, abs=0.01)
 
 
 def test_disturbed_points_are_sampled_on_until_they_have_enough_quiet_samples(tmp_path):
